@@ -1,0 +1,2 @@
+// Package agent answers one question: what is an agent?
+package agent

@@ -1,0 +1,316 @@
+package agent
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/lockstep-go/lockstep/jsondoc"
+	"github.com/lockstep-go/lockstep/message"
+)
+
+// idSet knows the ids that a conversation has used.
+type idSet struct {
+	calls, messages map[string]bool
+}
+
+func usedIDs(messages []*message.Message) idSet {
+	s := idSet{calls: make(map[string]bool), messages: make(map[string]bool)}
+	for _, m := range messages {
+		if m == nil {
+			continue
+		}
+		s.messages[m.ID] = true
+		for _, call := range m.Contents.Calls() {
+			s.calls[call.CallID] = true
+		}
+	}
+	return s
+}
+
+// turn reads one answer of the model: it names what has no name, joins fragments to
+// calls and keeps the messages. It is plain data, without goroutines or clocks.
+type turn struct {
+	ids   *idSet
+	newID func() string
+
+	calls    []*callState          // in the order in which they were opened
+	byIndex  map[int]*callState    // the call that a fragment's index means now
+	messageI map[messageKey]string // the provider's message ids and ours
+	response Response
+}
+
+type messageKey struct {
+	id   string
+	role message.Role
+}
+
+// callState is a call that the model is writing or has written.
+type callState struct {
+	providerID string // as the provider says, may be empty
+	id, name   string // as everybody else sees it
+	messageID  string
+	role       message.Role
+	index      int
+	arguments  strings.Builder
+	held       bool // fragments wait for the name
+	streamed   bool // fragments were passed on
+
+	complete *message.FunctionCallContent // what the provider reported, or nil
+	done     bool                         // the complete call was passed on
+	answered bool                         // by the provider itself
+}
+
+func newTurn(ids *idSet, newID func() string) *turn {
+	return &turn{ids: ids, newID: newID, byIndex: make(map[int]*callState), messageI: make(map[messageKey]string)}
+}
+
+// take reads one update of the provider and returns what to pass on: nearly always
+// that update with its ids filled in.
+func (t *turn) take(u *ResponseUpdate) []*ResponseUpdate {
+	if u == nil {
+		return nil
+	}
+	out := *u
+	out.Role = cmp.Or(u.Role, message.RoleAssistant)
+	out.MessageID = t.messageID(u.MessageID, out.Role)
+	out.Contents = make(message.Contents, 0, len(u.Contents))
+	for _, c := range u.Contents {
+		switch c := c.(type) {
+		case nil:
+		case *message.FunctionCallDelta:
+			if d := t.fragment(c, &out); d != nil {
+				out.Contents = append(out.Contents, d)
+			}
+		case *message.FunctionCallContent:
+			if c.InformationalOnly {
+				out.Contents = append(out.Contents, c)
+			} else if d := t.whole(c, &out); d != nil {
+				out.Contents = append(out.Contents, d)
+			}
+		case *message.FunctionResultContent:
+			out.Contents = append(out.Contents, t.providerResult(c, &out)...)
+		default:
+			out.Contents = append(out.Contents, c)
+		}
+	}
+	if len(u.Contents) > 0 && len(out.Contents) == 0 && u.FinishReason == "" && len(u.AdditionalProperties) == 0 {
+		return nil // all of it is held back
+	}
+	t.response.Update(&out)
+	return []*ResponseUpdate{&out}
+}
+
+// messageID maps a provider's message id to one that the conversation has not used
+// before this turn.
+func (t *turn) messageID(provided string, role message.Role) string {
+	key := messageKey{provided, role}
+	if id, ok := t.messageI[key]; ok {
+		return id
+	}
+	id := provided
+	if id == "" || t.ids.messages[id] {
+		id = "msg_" + t.newID()
+	}
+	t.ids.messages[id] = true
+	t.messageI[key] = id
+	return id
+}
+
+// open begins a call.
+func (t *turn) open(providerID, name string, index int, u *ResponseUpdate) *callState {
+	st := &callState{providerID: providerID, id: providerID, name: name, index: index, messageID: u.MessageID, role: u.Role}
+	if st.id == "" || t.ids.calls[st.id] {
+		// Some servers number the calls of every turn from the start; user interfaces
+		// key calls by id.
+		st.id = "call_" + t.newID()
+	}
+	t.ids.calls[st.id] = true
+	t.calls = append(t.calls, st)
+	return st
+}
+
+// fragment reads one fragment and returns what to pass on, nil for nothing yet.
+func (t *turn) fragment(c *message.FunctionCallDelta, u *ResponseUpdate) *message.FunctionCallDelta {
+	st := t.byIndex[c.Index]
+	if st == nil || c.CallID != "" && st.providerID != "" && c.CallID != st.providerID {
+		st = t.open(c.CallID, c.Name, c.Index, u)
+		t.byIndex[c.Index] = st
+	}
+	if st.providerID == "" {
+		st.providerID = c.CallID
+	}
+	if st.done {
+		return nil // late: the call was already handed over
+	}
+	if c.Restart {
+		st.arguments.Reset()
+	}
+	st.arguments.WriteString(c.Arguments)
+	if st.name == "" {
+		if st.name = c.Name; st.name == "" {
+			st.held = true
+			return nil
+		}
+	}
+	d := &message.FunctionCallDelta{
+		ContentHeader: c.ContentHeader,
+		CallID:        st.id, Name: st.name, Arguments: c.Arguments,
+		Index: c.Index, Restart: c.Restart && st.streamed,
+	}
+	if st.held {
+		st.held = false
+		d.Arguments = st.arguments.String()
+	}
+	st.streamed = true
+	return d
+}
+
+// whole reads a complete call. It returns a fragment to pass on if what was
+// streamed so far turns out not to be what the call says.
+func (t *turn) whole(c *message.FunctionCallContent, u *ResponseUpdate) *message.FunctionCallDelta {
+	var st *callState
+	for _, s := range t.calls {
+		if c.CallID == "" || s.providerID != c.CallID {
+			continue
+		}
+		if s.complete == nil {
+			st = s
+			break
+		}
+		if s.complete.Name == c.Name && s.complete.Arguments == c.Arguments {
+			return nil // said twice
+		}
+	}
+	if st == nil {
+		st = t.open(c.CallID, c.Name, len(t.calls), u)
+	}
+	st.complete = c
+	st.name = cmp.Or(c.Name, st.name)
+	if !st.streamed {
+		st.arguments.Reset()
+		st.arguments.WriteString(c.Arguments)
+		return nil
+	}
+	if st.arguments.String() == c.Arguments {
+		return nil
+	}
+	st.arguments.Reset()
+	st.arguments.WriteString(c.Arguments)
+	return &message.FunctionCallDelta{CallID: st.id, Name: st.name, Arguments: c.Arguments, Index: st.index, Restart: true}
+}
+
+// providerResult notes that the provider has run a call itself, and puts the
+// complete call before its result.
+func (t *turn) providerResult(c *message.FunctionResultContent, u *ResponseUpdate) message.Contents {
+	var out message.Contents
+	for _, st := range t.calls {
+		if st.answered || st.providerID != c.CallID && st.id != c.CallID {
+			continue
+		}
+		st.answered = true
+		if !st.done {
+			st.done = true
+			call := st.content(nil)
+			if st.messageID == u.MessageID {
+				out = append(out, call)
+			} else {
+				// The call belongs to another message than the result: it has to go
+				// there, and it is only now that it is known to be complete.
+				t.response.Update(&ResponseUpdate{Role: st.role, MessageID: st.messageID, Contents: message.Contents{call}})
+				out = append(out, call)
+			}
+		}
+		if st.id != c.CallID {
+			renamed := *c
+			renamed.CallID = st.id
+			c = &renamed
+		}
+		break
+	}
+	return append(out, c)
+}
+
+// content is the complete call.
+func (st *callState) content(err error) *message.FunctionCallContent {
+	call := &message.FunctionCallContent{CallID: st.id, Name: st.name, Arguments: st.arguments.String(), Error: err}
+	if st.complete != nil {
+		call.ContentHeader = st.complete.ContentHeader
+		if st.complete.Error != nil {
+			call.Error = st.complete.Error
+		}
+	}
+	return call
+}
+
+// end closes the turn: it returns the complete calls, as updates to pass on and, for
+// those that are to be dealt with, as a list.
+func (t *turn) end() (updates []*ResponseUpdate, calls []*message.FunctionCallContent) {
+	truncated := t.response.FinishReason == FinishReasonLength
+	for i, st := range t.calls {
+		if st.done {
+			continue
+		}
+		st.done = true
+		var err error
+		if truncated && i == len(t.calls)-1 {
+			// Even if the arguments look complete: the model did not say so.
+			err = ErrTruncated
+		} else {
+			_, err = parseArguments(st.arguments.String())
+		}
+		call := st.content(err)
+		calls = append(calls, call)
+		if n := len(updates); n > 0 && updates[n-1].MessageID == st.messageID {
+			updates[n-1].Contents = append(updates[n-1].Contents, call)
+			continue
+		}
+		updates = append(updates, &ResponseUpdate{Role: st.role, MessageID: st.messageID, Contents: message.Contents{call}})
+	}
+	for _, u := range updates {
+		t.response.Update(u)
+	}
+	return updates, calls
+}
+
+// messages returns what the turn adds to the conversation.
+func (t *turn) messages() []*message.Message {
+	t.response.Coalesce()
+	return slices.DeleteFunc(t.response.Messages, func(m *message.Message) bool { return len(m.Contents) == 0 })
+}
+
+// parseArguments reads the arguments of a call. Models leave empty arguments out, so
+// "" is {}. The error is an ErrInvalidArguments.
+func parseArguments(text string) (jsondoc.Value, error) {
+	if strings.TrimSpace(text) == "" {
+		return jsondoc.Object(), nil
+	}
+	v, err := jsondoc.ParseString(text)
+	if err != nil {
+		return v, &argumentsError{cause: err}
+	}
+	if v.Kind() != jsondoc.KindObject {
+		return v, &argumentsError{cause: fmt.Errorf("it is %s", v.Kind())}
+	}
+	return v, nil
+}
+
+// argumentsError says where the arguments stop being a JSON object.
+type argumentsError struct{ cause error }
+
+func (e *argumentsError) Error() string   { return ErrInvalidArguments.Error() + ": " + e.cause.Error() }
+func (e *argumentsError) Unwrap() []error { return []error{ErrInvalidArguments, e.cause} }
+
+// problemText is what the model reads about a call that cannot run as it is.
+func problemText(err error) string {
+	var args *argumentsError
+	switch {
+	case errors.Is(err, ErrTruncated):
+		return "Error: the answer reached its length limit before this call was complete, so it was not run. Call again with shorter arguments."
+	case errors.As(err, &args):
+		return "Error: the arguments are not a JSON object, so the call was not run (" + args.cause.Error() + "). Call again with valid arguments."
+	}
+	return "Error: the call could not be read, so it was not run. Call again."
+}
