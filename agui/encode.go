@@ -1,0 +1,283 @@
+package agui
+
+import (
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/lockstep-go/lockstep/jsondoc"
+)
+
+// Version selects a spelling of the wire. The zero value is the current one.
+type Version uint8
+
+const (
+	// V1 is AG-UI 1.0.
+	V1 Version = iota
+	// V0 is what clients of 0.0.x accept: nothing that 0.0.58 rejects is
+	// written. See [Respell].
+	V0
+)
+
+// VersionFor returns the spelling for a peer that sent protocolVersion. Peers
+// before 1.0 send none.
+func VersionFor(protocolVersion string) Version {
+	if protocolVersion == "" {
+		return V0
+	}
+	return V1
+}
+
+// String returns "1.0" or "0.0".
+func (v Version) String() string {
+	if v == V0 {
+		return "0.0"
+	}
+	return "1.0"
+}
+
+// AppendEvent appends the JSON of e in the spelling v and returns the longer
+// slice. An event that has no V0 spelling appends nothing. It allocates only to
+// grow dst, and in V0 for events that have to be respelled.
+func AppendEvent(dst []byte, e Event, v Version) []byte {
+	if v == V0 {
+		var ok bool
+		if e, ok = Respell(e, v); !ok {
+			return dst
+		}
+	}
+	if u, ok := e.(*Unknown); ok {
+		return u.JSON.AppendJSON(dst)
+	}
+	dst = append(dst, `{"type":"`...)
+	dst = append(dst, e.EventType()...)
+	dst = append(dst, '"')
+	dst = e.appendMembers(dst)
+	return append(dst, '}')
+}
+
+// AppendFrame appends e as one SSE frame: an id line where id is not empty, a
+// single data line, a blank line. Official clients split frames on LF LF only,
+// so no CR is ever written. An event that has no V0 spelling appends nothing,
+// its id included. An id must hold no line ending and no NUL; such characters
+// are left out, because they would end the line.
+func AppendFrame(dst []byte, id string, e Event, v Version) []byte {
+	start := len(dst)
+	if id != "" {
+		dst = append(dst, "id: "...)
+		dst = appendLine(dst, id)
+		dst = append(dst, '\n')
+	}
+	dst = append(dst, "data: "...)
+	body := len(dst)
+	dst = AppendEvent(dst, e, v)
+	if len(dst) == body {
+		return dst[:start]
+	}
+	return append(dst, '\n', '\n')
+}
+
+// appendLine appends s without the characters that would end or void an SSE
+// line.
+func appendLine(dst []byte, s string) []byte {
+	for i := 0; i < len(s); i++ {
+		if c := s[i]; c != '\n' && c != '\r' && c != 0 {
+			dst = append(dst, c)
+		}
+	}
+	return dst
+}
+
+// appendMember appends ,"name":"s".
+func appendMember(dst []byte, name, s string) []byte {
+	dst = appendName(dst, name)
+	return appendString(dst, s)
+}
+
+// appendName appends ,"name": for a name that needs no escaping.
+func appendName(dst []byte, name string) []byte {
+	dst = append(dst, ',', '"')
+	dst = append(dst, name...)
+	return append(dst, '"', ':')
+}
+
+func appendOptionalString(dst []byte, name, s string) []byte {
+	if s == "" {
+		return dst
+	}
+	return appendMember(dst, name, s)
+}
+
+func appendPresent(dst []byte, name string, s *string) []byte {
+	if s == nil {
+		return dst
+	}
+	return appendMember(dst, name, *s)
+}
+
+func appendBool(dst []byte, name string, b *bool) []byte {
+	if b == nil {
+		return dst
+	}
+	dst = appendName(dst, name)
+	return strconv.AppendBool(dst, *b)
+}
+
+func appendInt(dst []byte, n int64) []byte { return strconv.AppendInt(dst, n, 10) }
+
+func appendOptionalInt(dst []byte, name string, n *int64) []byte {
+	if n == nil {
+		return dst
+	}
+	return appendInt(appendName(dst, name), *n)
+}
+
+// appendOptional appends an optional JSON member: absent and null are left out,
+// because 1.0 refuses null for optional members.
+func appendOptional(dst []byte, name string, v jsondoc.Value) []byte {
+	if v.IsAbsent() || v.IsNull() {
+		return dst
+	}
+	return v.AppendJSON(appendName(dst, name))
+}
+
+// appendObject appends v where the schema demands an object. Anything else is
+// a caller's mistake that must not break the stream: it is written as {}.
+func appendObject(dst []byte, v jsondoc.Value) []byte {
+	if v.Kind() != jsondoc.KindObject {
+		return append(dst, "{}"...)
+	}
+	return v.AppendJSON(dst)
+}
+
+// appendExtra appends the members of an object of unknown members.
+func appendExtra(dst []byte, extra jsondoc.Value) []byte {
+	if extra.Kind() != jsondoc.KindObject {
+		return dst
+	}
+	for name, v := range extra.Members() {
+		dst = append(dst, ',')
+		dst = appendString(dst, name)
+		dst = append(dst, ':')
+		dst = v.AppendJSON(dst)
+	}
+	return dst
+}
+
+// appendStrings appends a list of strings; nil is left out, empty is [].
+func appendStrings(dst []byte, name string, list []string) []byte {
+	if list == nil {
+		return dst
+	}
+	dst = append(appendName(dst, name), '[')
+	for i, s := range list {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = appendString(dst, s)
+	}
+	return append(dst, ']')
+}
+
+// appendPatch appends a patch, [] for nil. It does not use Patch.AppendJSON
+// only where the operations have extra members.
+func appendPatch(dst []byte, p jsondoc.Patch, extras []jsondoc.Value) []byte {
+	if len(p) == 0 {
+		return append(dst, "[]"...)
+	}
+	if len(extras) != len(p) {
+		return p.AppendJSON(dst)
+	}
+	dst = append(dst, '[')
+	for i := range p {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		at := len(dst)
+		dst = p[i : i+1].AppendJSON(dst)
+		// p[i:i+1] is one operation in brackets: take them off again.
+		dst = append(dst[:at], dst[at+1:len(dst)-2]...)
+		dst = appendExtra(dst, extras[i])
+		dst = append(dst, '}')
+	}
+	return append(dst, ']')
+}
+
+const hexDigits = "0123456789abcdef"
+
+// plain marks the ASCII bytes that a JSON string holds as they are.
+var plain = func() (t [256]bool) {
+	for c := 0x20; c < utf8.RuneSelf; c++ {
+		t[c] = c != '"' && c != '\\'
+	}
+	return t
+}()
+
+// appendString appends s as a JSON string. Valid UTF-8 goes through unescaped;
+// the three-byte form of a surrogate half becomes the escape it came from; any
+// other invalid byte becomes U+FFFD.
+func appendString(dst []byte, s string) []byte {
+	dst = append(dst, '"')
+	start := 0
+	for i := 0; i < len(s); {
+		c := s[i]
+		if plain[c] {
+			i++
+			continue
+		}
+		if c < utf8.RuneSelf {
+			dst = append(dst, s[start:i]...)
+			dst = appendEscape(dst, c)
+			i++
+			start = i
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(s[i:])
+		if r != utf8.RuneError || size > 1 {
+			i += size
+			continue
+		}
+		dst = append(dst, s[start:i]...)
+		if half, ok := surrogateHalf(s[i:]); ok {
+			dst = append(dst, '\\', 'u', hexDigits[half>>12], hexDigits[half>>8&15], hexDigits[half>>4&15], hexDigits[half&15])
+			i += 3
+		} else {
+			dst = append(dst, "\uFFFD"...)
+			i++
+		}
+		start = i
+	}
+	dst = append(dst, s[start:]...)
+	return append(dst, '"')
+}
+
+func appendEscape(dst []byte, c byte) []byte {
+	switch c {
+	case '"', '\\':
+		return append(dst, '\\', c)
+	case '\n':
+		return append(dst, '\\', 'n')
+	case '\r':
+		return append(dst, '\\', 'r')
+	case '\t':
+		return append(dst, '\\', 't')
+	case '\b':
+		return append(dst, '\\', 'b')
+	case '\f':
+		return append(dst, '\\', 'f')
+	}
+	return append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
+}
+
+// surrogateHalf reads the three-byte form of a surrogate half at the start of
+// s: what UTF-8 would be if it allowed U+D800 to U+DFFF.
+func surrogateHalf(s string) (half rune, ok bool) {
+	if len(s) < 3 || s[0] != 0xED || s[1] < 0xA0 || s[1] > 0xBF || s[2] < 0x80 || s[2] > 0xBF {
+		return 0, false
+	}
+	return 0xD000 | rune(s[1]&0x3F)<<6 | rune(s[2]&0x3F), true
+}
+
+// appendHalf appends the three-byte form of a surrogate half.
+func appendHalf(dst []byte, half rune) []byte {
+	return append(dst, 0xED, 0x80|byte(half>>6&0x3F), 0x80|byte(half&0x3F))
+}
