@@ -281,3 +281,9 @@ func surrogateHalf(s string) (half rune, ok bool) {
 func appendHalf(dst []byte, half rune) []byte {
 	return append(dst, 0xED, 0x80|byte(half>>6&0x3F), 0x80|byte(half&0x3F))
 }
+
+// value is short for the type of everything that is any JSON.
+type value = jsondoc.Value
+
+// present reports whether an optional member is there.
+func present(v jsondoc.Value) bool { return !v.IsAbsent() && !v.IsNull() }
