@@ -1,0 +1,435 @@
+package run
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"iter"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lockstep-go/lockstep/agent"
+	"github.com/lockstep-go/lockstep/agui"
+	"github.com/lockstep-go/lockstep/jsondoc"
+	"github.com/lockstep-go/lockstep/message"
+	"github.com/lockstep-go/lockstep/state"
+	"github.com/lockstep-go/lockstep/tool"
+)
+
+// Options configures a Run. Input and Session are required.
+type Options struct {
+	// Input is what the client posted.
+	Input *agui.RunAgentInput
+	// Session is the run's state machine.
+	Session *state.Session
+	// NewID makes ids for messages, from a short prefix. Nil: random ones.
+	NewID func(prefix string) string
+	// Logger takes what must not go on the wire. Nil discards.
+	Logger *slog.Logger
+}
+
+// Run is one run in the making. It belongs to one caller at a time.
+type Run struct {
+	input   *agui.RunAgentInput
+	session *state.Session
+	newID   func(string) string
+	log     *slog.Logger
+	client  map[string]bool // tools that the client provides
+
+	text      openText
+	reasoning openReasoning
+	messages  map[string]string // the agent's message id → ours
+	calls     map[string]*call
+	order     []*call
+	usage     message.UsageDetails
+	model     string
+}
+
+type openText struct{ id, source string }
+
+type openReasoning struct{ span, id string }
+
+// call is a tool call as the wire knows it.
+type call struct {
+	id, name string
+	ended    bool
+	answered bool
+	streamed bool  // any argument text was sent
+	invalid  error // why its arguments cannot be used
+}
+
+// Batch is what one thing that happened asks to be appended, in this order and
+// in one piece. Only the Step may have to be made anew (state.Session.Redo).
+type Batch struct {
+	Before []agui.Event
+	Step   state.Step
+	After  []agui.Event
+}
+
+// Empty reports whether there is nothing to append.
+func (b Batch) Empty() bool {
+	return len(b.Before) == 0 && len(b.Step.Events) == 0 && len(b.After) == 0
+}
+
+// New starts a run's event machine.
+func New(o Options) *Run {
+	r := &Run{
+		input: o.Input, session: o.Session, newID: o.NewID, log: o.Logger,
+		client: map[string]bool{}, messages: map[string]string{}, calls: map[string]*call{},
+	}
+	if r.newID == nil {
+		r.newID = NewID
+	}
+	if r.log == nil {
+		r.log = slog.New(slog.DiscardHandler)
+	}
+	for _, t := range o.Input.Tools {
+		r.client[t.Name] = true
+	}
+	return r
+}
+
+// NewID makes a random id: the prefix, a dash and 128 random bits.
+func NewID(prefix string) string { return prefix + "-" + strings.ToLower(rand.Text()) }
+
+// Opening is RUN_STARTED for an input: the echo that every viewer gets has the
+// new messages and nothing else of it, so that no tool, context or property of
+// the one who posted reaches other people.
+func Opening(input *agui.RunAgentInput, fresh []agui.Message) agui.Event {
+	return &agui.RunStarted{
+		ThreadID: input.ThreadID, RunID: input.RunID, ParentRunID: input.ParentRunID,
+		ProtocolVersion: agui.ProtocolVersion,
+		Input: &agui.RunAgentInput{
+			ThreadID: input.ThreadID, RunID: input.RunID, Messages: fresh,
+			Tools: []agui.Tool{}, Context: []agui.Context{},
+		},
+	}
+}
+
+// Session returns the run's state session.
+func (r *Run) Session() *state.Session { return r.session }
+
+// Content takes one content of the agent's stream. A content can make more than
+// one batch; each is computed when it is asked for, so the one before must be
+// acknowledged by then.
+func (r *Run) Content(now time.Time, u *agent.ResponseUpdate, c message.Content) iter.Seq[Batch] {
+	return func(yield func(Batch) bool) {
+		switch c := c.(type) {
+		case *message.TextContent:
+			yield(r.textContent(u, c.Text))
+		case *message.TextReasoningContent:
+			yield(r.reasoningContent(c))
+		case *message.FunctionCallDelta:
+			r.argumentContent(now, u, c, yield)
+		case *message.FunctionCallContent:
+			r.callContent(now, u, c, yield)
+		case *message.FunctionResultContent:
+			b, _ := r.ToolResult(c)
+			yield(b)
+		case *message.DataContent:
+			yield(r.dataContent(c))
+		case *message.UsageContent:
+			r.usage.Add(c.Details)
+		case *message.ErrorContent:
+			r.log.Warn("the agent reported an error and went on", "code", c.ErrorCode)
+		}
+	}
+}
+
+// wireMessage is our id for a message of the agent's. Providers number their
+// messages in their own ways, and some repeat an id in a later run.
+func (r *Run) wireMessage(source string) string {
+	id, ok := r.messages[source]
+	if !ok {
+		id = r.newID("msg")
+		r.messages[source] = id
+	}
+	return id
+}
+
+func (r *Run) textContent(u *agent.ResponseUpdate, text string) Batch {
+	if text == "" {
+		return Batch{}
+	}
+	var out []agui.Event
+	out = r.closeReasoning(out)
+	if r.text.id == "" || r.text.source != u.MessageID {
+		out = r.closeText(out)
+		id := r.wireMessage(u.MessageID)
+		if r.spoken(u.MessageID) {
+			// The message was closed for a tool call. Text behind the call is a
+			// message of its own, so that the order in which things were said
+			// can be read from the conversation.
+			id = r.newID("msg")
+			r.messages[u.MessageID] = id
+		}
+		r.text = openText{id: id, source: u.MessageID}
+		out = append(out, &agui.TextMessageStart{MessageID: id, Role: agui.RoleAssistant})
+	}
+	return Batch{Before: append(out, &agui.TextMessageContent{MessageID: r.text.id, Delta: text})}
+}
+
+// spoken reports whether a call has been hung on the message already.
+func (r *Run) spoken(source string) bool {
+	id, ok := r.messages[source]
+	return ok && slices.ContainsFunc(r.order, func(c *call) bool { return c.parent(r) == id })
+}
+
+func (c *call) parent(r *Run) string { return r.messages["call:"+c.id] }
+
+func (r *Run) reasoningContent(c *message.TextReasoningContent) Batch {
+	var out []agui.Event
+	if c.Text != "" {
+		out = r.closeText(out)
+		if r.reasoning.id == "" {
+			r.reasoning = openReasoning{span: r.newID("think"), id: r.newID("msg")}
+			out = append(out,
+				&agui.ReasoningStart{MessageID: r.reasoning.span},
+				&agui.ReasoningMessageStart{MessageID: r.reasoning.id})
+		}
+		out = append(out, &agui.ReasoningMessageContent{MessageID: r.reasoning.id, Delta: c.Text})
+	}
+	return Batch{Before: out}
+}
+
+func (r *Run) closeReasoning(out []agui.Event) []agui.Event {
+	if r.reasoning.id == "" {
+		return out
+	}
+	out = append(out,
+		&agui.ReasoningMessageEnd{MessageID: r.reasoning.id},
+		&agui.ReasoningEnd{MessageID: r.reasoning.span})
+	r.reasoning = openReasoning{}
+	return out
+}
+
+func (r *Run) closeText(out []agui.Event) []agui.Event {
+	if r.text.id == "" {
+		return out
+	}
+	out = append(out, &agui.TextMessageEnd{MessageID: r.text.id})
+	r.text = openText{}
+	return out
+}
+
+// start opens a call on the wire if it is new.
+func (r *Run) start(u *agent.ResponseUpdate, id, name string) (*call, []agui.Event) {
+	if c := r.calls[id]; c != nil {
+		return c, nil
+	}
+	out := r.closeText(r.closeReasoning(nil))
+	parent := r.wireMessage(u.MessageID)
+	c := &call{id: id, name: name}
+	r.calls[id], r.order = c, append(r.order, c)
+	r.messages["call:"+id] = parent
+	return c, append(out, &agui.ToolCallStart{ToolCallID: id, ToolCallName: name, ParentMessageID: parent})
+}
+
+func (r *Run) argumentContent(now time.Time, u *agent.ResponseUpdate, d *message.FunctionCallDelta, yield func(Batch) bool) {
+	c, out := r.start(u, d.CallID, d.Name)
+	if c.ended || c.answered {
+		r.log.Warn("arguments after the end of a call were dropped", "call", c.id, "tool", c.name)
+		return
+	}
+	if len(out) > 0 || d.Restart {
+		// A restart takes the overlay back first: a frame of its own.
+		if step := r.session.CallStart(c.id, c.name); len(step.Events) > 0 {
+			if !yield(Batch{Before: out, Step: step}) {
+				return
+			}
+			out = nil
+		}
+	}
+	yield(r.fragment(now, c, d.Arguments, out))
+}
+
+// fragment sends a piece of a call's arguments and what it predicts.
+func (r *Run) fragment(now time.Time, c *call, text string, before []agui.Event) Batch {
+	if text == "" {
+		return Batch{Before: before}
+	}
+	c.streamed = true
+	before = append(before, &agui.ToolCallArgs{ToolCallID: c.id, Delta: text})
+	return Batch{Before: before, Step: r.session.Arguments(now, c.id, text)}
+}
+
+// callContent takes a complete call: the end of a streamed one, or a whole one.
+func (r *Run) callContent(now time.Time, u *agent.ResponseUpdate, f *message.FunctionCallContent, yield func(Batch) bool) {
+	c, out := r.start(u, f.CallID, f.Name)
+	if c.ended {
+		return
+	}
+	if len(out) > 0 {
+		r.session.CallStart(c.id, c.name)
+	}
+	if !c.streamed {
+		args := f.Arguments
+		if strings.TrimSpace(args) == "" {
+			args = "{}" // vendors write a call without arguments in both ways
+		}
+		if !yield(r.fragment(now, c, args, out)) {
+			return
+		}
+		out = nil
+	}
+	c.ended = true
+	step, err := r.session.CallEnd(now, c.id)
+	if c.invalid = f.Error; c.invalid == nil {
+		c.invalid = err
+	}
+	yield(Batch{Before: out, Step: step, After: []agui.Event{&agui.ToolCallEnd{ToolCallID: c.id}}})
+}
+
+// Gate says why a call must not be run: nil for one that may be. The text is
+// for the model.
+func (r *Run) Gate(id string) error {
+	if c := r.calls[id]; c != nil {
+		return c.invalid
+	}
+	return nil
+}
+
+// ToolResult takes a tool's answer. The result that comes back is the one the
+// model is to see: where a success could not be committed (a broken schema, a
+// conflict) it is a failure that says why.
+func (r *Run) ToolResult(res *message.FunctionResultContent) (Batch, *message.FunctionResultContent) {
+	c := r.calls[res.CallID]
+	if c == nil {
+		// A call of an earlier run, answered now: the wire and the session do
+		// not know it as open.
+		c = &call{id: res.CallID, ended: true}
+		r.calls[res.CallID], r.order = c, append(r.order, c)
+	}
+	if c.answered {
+		return Batch{}, res
+	}
+	c.answered = true
+	before := r.closeText(r.closeReasoning(nil))
+	if !c.ended {
+		c.ended = true
+		before = append(before, &agui.ToolCallEnd{ToolCallID: c.id})
+	}
+	step, failed := r.session.Result(c.id, res.Error)
+	if failed != nil && res.Error == nil {
+		r.log.Warn("a tool's result could not become state", "call", c.id, "tool", c.name, "error", failed)
+		res = &message.FunctionResultContent{CallID: res.CallID, Result: "Error: " + failed.Error(), Error: failed}
+	}
+	before = append(before, &agui.ToolCallResult{
+		MessageID: r.newID("result"), ToolCallID: c.id,
+		Role: agui.RoleTool, Content: agui.Text(res.Text()),
+	})
+	return Batch{Before: before, Step: step}, res
+}
+
+// Media types by which agent code emits state itself.
+const (
+	stateType = "application/json"
+	patchType = "application/json-patch+json"
+)
+
+func (r *Run) dataContent(d *message.DataContent) Batch {
+	media, _, _ := strings.Cut(d.MediaType, ";")
+	media = strings.TrimSpace(strings.ToLower(media))
+	if media != stateType && media != patchType {
+		r.log.Debug("content of a media type that AG-UI has no event for was left out", "mediaType", media)
+		return Batch{}
+	}
+	var snapshot jsondoc.Value
+	var delta jsondoc.Patch
+	var err error
+	if media == stateType {
+		snapshot, err = jsondoc.Parse(d.Data, nil)
+	} else {
+		delta, err = jsondoc.ParsePatch(d.Data)
+	}
+	if err == nil {
+		var step state.Step
+		if step, err = r.session.Emitted(snapshot, delta); err == nil {
+			return Batch{Step: step}
+		}
+	}
+	r.log.Warn("the agent emitted state that cannot become state", "mediaType", media, "error", err)
+	return Batch{}
+}
+
+// ErrStopped is the cause of a run that somebody stopped. It is not an error on
+// the wire: the run ends with outcome "cancelled".
+var ErrStopped = errors.New("the run was stopped")
+
+// Finish ends the run: closes what is open and takes unconfirmed predictions
+// back. The terminal event is Terminal's, in the same append.
+func (r *Run) Finish() Batch {
+	out := r.closeText(r.closeReasoning(nil))
+	for _, c := range r.order {
+		if !c.ended {
+			c.ended = true
+			out = append(out, &agui.ToolCallEnd{ToolCallID: c.id})
+		}
+	}
+	return Batch{Before: out, Step: r.session.Finish()}
+}
+
+// Terminal is the run's last event: RUN_FINISHED for nil and ErrStopped, else
+// RUN_ERROR with a code and a text that gives nothing away.
+func (r *Run) Terminal(err error) agui.Event {
+	usage := r.tokenUsage()
+	switch {
+	case err == nil:
+		done := &agui.RunFinished{ThreadID: r.input.ThreadID, RunID: r.input.RunID, Usage: usage}
+		if pending := r.pending(); len(pending) > 0 {
+			done.Outcome = &agui.Outcome{Type: agui.OutcomeSuccess, PendingToolCallIDs: pending}
+		}
+		return done
+	case errors.Is(err, ErrStopped) || errors.Is(err, context.Canceled):
+		return &agui.RunFinished{
+			ThreadID: r.input.ThreadID, RunID: r.input.RunID, Usage: usage,
+			Outcome: &agui.Outcome{Type: agui.OutcomeCancelled},
+		}
+	default:
+		e := agui.RunErrorFor(err)
+		e.Usage = usage
+		return e
+	}
+}
+
+// pending are the calls that the client has to answer.
+func (r *Run) pending() []string {
+	var out []string
+	for _, c := range r.order {
+		if !c.answered && r.client[c.name] {
+			out = append(out, c.id)
+		}
+	}
+	return out
+}
+
+func (r *Run) tokenUsage() []agui.TokenUsage {
+	u := r.usage
+	if u.IsZero() {
+		return nil
+	}
+	return []agui.TokenUsage{{
+		InputTokens: count(u.InputTokenCount), OutputTokens: count(u.OutputTokenCount),
+		TotalTokens: count(u.TotalTokenCount), ReasoningTokens: count(u.ReasoningTokenCount),
+		CachedInputTokens: count(u.CachedInputTokenCount),
+	}}
+}
+
+// count leaves out what the provider did not count.
+func count(n int64) *int64 {
+	if n == 0 {
+		return nil
+	}
+	return &n
+}
+
+// clientTools are the input's tools: declared, never run here.
+func clientTools(list []agui.Tool) []tool.Tool {
+	out := make([]tool.Tool, 0, len(list))
+	for _, t := range list {
+		out = append(out, tool.NewDeclaration(t.Name, t.Description, t.Parameters))
+	}
+	return out
+}

@@ -1,0 +1,250 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"mime"
+	"net/http"
+	"time"
+
+	"github.com/lockstep-go/lockstep/agent"
+	"github.com/lockstep-go/lockstep/agui"
+	"github.com/lockstep-go/lockstep/state"
+	"github.com/lockstep-go/lockstep/thread"
+	"github.com/lockstep-go/lockstep/thread/memory"
+)
+
+// Options configures New. Nil means: no state of its own, threads in memory.
+type Options struct {
+	// State says when what the agent does becomes state.
+	State state.Config
+
+	// Name is the agent's name in thread keys; handlers with one name share
+	// threads. Empty: the agent's own name, else "agent".
+	Name string
+
+	// Description is for lists of agents. Empty: the agent's own.
+	Description string
+
+	// Threads keeps the conversations, shared by handlers of one process. Nil:
+	// in memory, the handler's own, ended by Handler.Close.
+	Threads *thread.Threads
+
+	// MaxBody bounds a request's body in bytes. Zero means 8 MB.
+	MaxBody int64
+
+	// KeepAlive is how long a stream may be silent before it gets a comment.
+	// Zero means 15 s, which is also the most.
+	KeepAlive time.Duration
+
+	// Logger takes what must not go on the wire. Nil: slog.Default().
+	Logger *slog.Logger
+}
+
+const (
+	defaultMaxBody   = 8 << 20
+	defaultKeepAlive = 15 * time.Second
+)
+
+// Handler serves one agent. It is safe for concurrent use.
+type Handler struct {
+	agent   *agent.Agent
+	model   *state.Model
+	opts    Options
+	threads *thread.Threads
+	own     bool
+	mux     *http.ServeMux
+}
+
+// New makes the handler for an agent. The error names what is wrong with the
+// configuration.
+func New(a *agent.Agent, opts *Options) (*Handler, error) {
+	if a == nil {
+		return nil, errors.New("server: New needs an agent")
+	}
+	h := &Handler{agent: a}
+	if opts != nil {
+		h.opts = *opts
+	}
+	o := &h.opts
+	model, err := state.NewModel(o.State)
+	if err != nil {
+		return nil, err
+	}
+	h.model = model
+	o.Name = cmp.Or(o.Name, a.Name(), "agent")
+	o.Description = cmp.Or(o.Description, a.Description())
+	if o.MaxBody <= 0 {
+		o.MaxBody = defaultMaxBody
+	}
+	if o.KeepAlive <= 0 || o.KeepAlive > defaultKeepAlive {
+		o.KeepAlive = defaultKeepAlive
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	h.threads = o.Threads
+	if h.threads == nil {
+		h.own = true
+		h.threads = thread.New(memory.New(), &thread.Options{Logger: o.Logger})
+	}
+	h.mux = http.NewServeMux()
+	h.mux.HandleFunc("POST /{$}", h.post)
+	h.mux.HandleFunc("/", h.notFound)
+	return h, nil
+}
+
+// Close ends the handler's own threads: running runs get their terminal event.
+// Threads that were given in Options are their owner's to close.
+func (h *Handler) Close(ctx context.Context) error {
+	if !h.own {
+		return nil
+	}
+	return h.threads.Close(ctx)
+}
+
+// ServeHTTP serves the routes below the handler's own root. Mount it at a path
+// with http.StripPrefix, or use a Host.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == "" {
+		// What StripPrefix leaves of the path itself. The mux would redirect,
+		// and a redirected POST loses its body in many clients.
+		r2 := new(http.Request)
+		*r2 = *r
+		u := *r.URL
+		u.Path, u.RawPath = "/", ""
+		r2.URL = &u
+		r = r2
+	}
+	h.mux.ServeHTTP(w, r)
+}
+
+func (h *Handler) notFound(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == "/" {
+		w.Header().Set("Allow", "POST")
+		fail(w, http.StatusMethodNotAllowed, problem{Message: "an agent takes POST with an AG-UI RunAgentInput"})
+		return
+	}
+	fail(w, http.StatusNotFound, problem{Path: r.URL.Path, Message: "there is nothing at this path"})
+}
+
+// post runs the agent: RunAgentInput in, events out.
+func (h *Handler) post(w http.ResponseWriter, r *http.Request) {
+	input, ok := h.readInput(w, r)
+	if !ok {
+		return
+	}
+	ctx := r.Context()
+	t, err := h.threads.Open(ctx, thread.Key{Agent: h.opts.Name, ID: input.ThreadID})
+	if err != nil {
+		h.refuse(w, r, err)
+		return
+	}
+	defer t.Close()
+	run, err := t.Run(ctx, thread.Request{Input: input, Agent: h.run, Model: h.model})
+	if err != nil {
+		h.refuse(w, r, err)
+		return
+	}
+	// The one who posted has gone, whatever the reason: nobody else asked for
+	// this run.
+	defer run.Stop()
+
+	version := agui.V0
+	if input.ProtocolVersion != "" {
+		version = agui.V1
+	}
+	out, err := agui.NewWriter(w, &agui.WriterOptions{KeepAlive: h.opts.KeepAlive})
+	if err != nil {
+		h.opts.Logger.Error("the response cannot be streamed", "error", err)
+		fail(w, http.StatusInternalServerError, problem{Message: "this server cannot stream: a middleware hides the connection's Flush"})
+		return
+	}
+	defer out.Close()
+	for p, err := range run.Events(ctx) {
+		if err != nil {
+			return // the client has gone, or the log cannot be read
+		}
+		frame := p.Frame(version)
+		if len(frame) == 0 {
+			continue
+		}
+		if err := out.WriteFrame(frame); err != nil {
+			return
+		}
+	}
+}
+
+// run adapts the agent's method to the function type that package thread takes.
+func (h *Handler) run(ctx context.Context, messages []*message, opts ...agent.Option) updates {
+	return updates(h.agent.Run(ctx, messages, opts...))
+}
+
+// readInput reads the request's body. Where it is no RunAgentInput it answers
+// the request itself.
+func (h *Handler) readInput(w http.ResponseWriter, r *http.Request) (*agui.RunAgentInput, bool) {
+	media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil || media != "application/json" {
+		fail(w, http.StatusUnsupportedMediaType, problem{Path: "Content-Type", Message: "send application/json"})
+		return nil, false
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, h.opts.MaxBody))
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLarge):
+		fail(w, http.StatusRequestEntityTooLarge, problem{Message: fmt.Sprintf("the body is larger than %d bytes; a thread that the server knows needs only the new messages", tooLarge.Limit)})
+		return nil, false
+	case err != nil:
+		fail(w, http.StatusBadRequest, problem{Message: "the body could not be read"})
+		return nil, false
+	}
+	input, err := agui.DecodeInput(body, nil)
+	if err != nil {
+		fail(w, http.StatusBadRequest, inputProblem(err))
+		return nil, false
+	}
+	return input, true
+}
+
+func inputProblem(err error) problem {
+	var d *agui.DecodeError
+	if errors.As(err, &d) {
+		return problem{Path: string(d.Path), Message: d.Reason, Offset: d.Offset}
+	}
+	return problem{Message: "the body is not a RunAgentInput"}
+}
+
+// refuse answers a run that did not start.
+func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	var busy *thread.BusyError
+	var schema *state.SchemaError
+	switch {
+	case r.Context().Err() != nil:
+		// Nobody is there to be told.
+	case errors.As(err, &busy):
+		failWith(w, http.StatusConflict, answer{
+			Errors: []problem{{Message: "another run is active on this thread"}},
+			RunID:  busy.RunID,
+		})
+	case errors.As(err, &schema):
+		a := answer{}
+		for _, v := range schema.Violations {
+			a.Errors = append(a.Errors, problem{Path: string(v.Path), Message: v.Reason})
+		}
+		failWith(w, http.StatusUnprocessableEntity, a)
+	case errors.Is(err, thread.ErrClosed):
+		fail(w, http.StatusServiceUnavailable, problem{Message: "the server is shutting down"})
+	default:
+		h.opts.Logger.Error("a run could not be started", "error", err)
+		status := http.StatusInternalServerError
+		e := agui.RunErrorFor(err)
+		if e.Code == agui.CodeStoreUnavailable {
+			status = http.StatusServiceUnavailable
+		}
+		fail(w, status, problem{Message: e.Message})
+	}
+}

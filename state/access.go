@@ -1,0 +1,231 @@
+package state
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/lockstep-go/lockstep/jsondoc"
+)
+
+// Access limits places of the state, named by JSON Pointer; a token "*" stands
+// for any member or item. What no pattern names, clients read and write. Of
+// two patterns that name one place the stricter counts, and a limit reaches
+// everything below its place (S9).
+type Access map[string]AccessLevel
+
+// AccessLevel says what a client may do with a place.
+type AccessLevel uint8
+
+const (
+	// ReadWrite lets clients read and write; it is the default.
+	ReadWrite AccessLevel = iota
+	// ReadOnly lets clients read. Their writes are dropped or refused.
+	ReadOnly
+	// ServerOnly never leaves the server and cannot be probed. It names
+	// members of objects, not single items of arrays: an item that is not
+	// there for some readers would give every index two meanings.
+	ServerOnly
+)
+
+// access is the compiled form: a tree along the patterns' tokens.
+type access struct {
+	root           *rule
+	hides, forbids bool // any ServerOnly, any ReadOnly
+}
+
+type rule struct {
+	level   AccessLevel
+	members map[string]*rule
+	any     *rule // "*"
+}
+
+func newAccess(a Access) (access, error) {
+	out := access{root: &rule{}}
+	for _, pattern := range slices.Sorted(maps.Keys(a)) {
+		p, err := jsondoc.ParsePointer(pattern)
+		if err != nil || p == "" {
+			return out, fmt.Errorf("state: Config.Access: %q is not a JSON Pointer below the root, such as /secrets or /users/*/token", pattern)
+		}
+		level := a[pattern]
+		if level > ServerOnly {
+			return out, fmt.Errorf("state: Config.Access[%q]: unknown level %d", pattern, level)
+		}
+		n := out.root
+		for _, token := range p.Tokens() {
+			n = n.grow(token)
+		}
+		n.level = max(n.level, level)
+		out.hides = out.hides || level == ServerOnly
+		out.forbids = out.forbids || level == ReadOnly
+	}
+	return out, nil
+}
+
+func (r *rule) grow(token string) *rule {
+	if token == "*" {
+		if r.any == nil {
+			r.any = &rule{}
+		}
+		return r.any
+	}
+	if r.members == nil {
+		r.members = map[string]*rule{}
+	}
+	if r.members[token] == nil {
+		r.members[token] = &rule{}
+	}
+	return r.members[token]
+}
+
+// below gives the rules for one member: the named one and "*" can both apply.
+func below(rules []*rule, token string) []*rule {
+	var out []*rule
+	for _, r := range rules {
+		if n := r.members[token]; n != nil {
+			out = append(out, n)
+		}
+		if r.any != nil {
+			out = append(out, r.any)
+		}
+	}
+	return out
+}
+
+func level(rules []*rule) AccessLevel {
+	var l AccessLevel
+	for _, r := range rules {
+		l = max(l, r.level)
+	}
+	return l
+}
+
+// Visible is what clients may see of a state. It shares structure with the
+// state; without server-only places it is the state.
+func (m *Model) Visible(state jsondoc.Value) jsondoc.Value {
+	if !m.rules.hides {
+		return state
+	}
+	return hide(state, []*rule{m.rules.root})
+}
+
+func hide(v jsondoc.Value, rules []*rule) jsondoc.Value {
+	if len(rules) == 0 {
+		return v
+	}
+	switch v.Kind() {
+	case jsondoc.KindObject:
+		out := v
+		for name, member := range v.Members() {
+			at := below(rules, name)
+			if level(at) == ServerOnly {
+				out = out.Without(name)
+			} else if shown := hide(member, at); !jsondoc.Same(shown, member) {
+				out = out.With(name, shown)
+			}
+		}
+		return out
+	case jsondoc.KindArray:
+		items := make([]jsondoc.Value, 0, v.Len())
+		changed := false
+		for i, item := range v.Items() {
+			shown := hide(item, below(rules, itoa(i)))
+			changed = changed || !jsondoc.Same(shown, item)
+			items = append(items, shown)
+		}
+		if changed {
+			return jsondoc.Array(items...)
+		}
+	}
+	return v
+}
+
+// restore puts the server-only members of old back into the changed visible
+// document: those of objects that are still there, array items matched as in
+// jsondoc.Merge. What was removed with its object stays removed.
+func (m *Model) restore(old, visible jsondoc.Value) jsondoc.Value {
+	if !m.rules.hides {
+		return visible
+	}
+	whole, _, err := jsondoc.Merge(m.Visible(old), visible, old, &jsondoc.MergeOptions{Policy: jsondoc.Ours})
+	if err != nil { // only a rejecting policy can fail
+		return visible
+	}
+	return whole
+}
+
+// protect undoes what a client changed in read-only places: where both
+// documents have the place's parent, the old member comes back. It reports the
+// places that had been changed.
+func (m *Model) protect(old, changed jsondoc.Value) (jsondoc.Value, []jsondoc.Pointer) {
+	if !m.rules.forbids {
+		return changed, nil
+	}
+	var touched []jsondoc.Pointer
+	out := protect(old, changed, []*rule{m.rules.root}, "", &touched)
+	return out, touched
+}
+
+func protect(old, now jsondoc.Value, rules []*rule, at jsondoc.Pointer, touched *[]jsondoc.Pointer) jsondoc.Value {
+	if len(rules) == 0 || jsondoc.Same(old, now) {
+		return now
+	}
+	if level(rules) == ReadOnly {
+		if !jsondoc.Equal(old, now) {
+			*touched = append(*touched, at)
+		}
+		return old
+	}
+	switch {
+	case old.Kind() == jsondoc.KindObject && now.Kind() == jsondoc.KindObject:
+		for name, was := range old.Members() {
+			r := below(rules, name)
+			if len(r) == 0 {
+				continue
+			}
+			is, there := now.Get(name)
+			switch {
+			case there:
+				if kept := protect(was, is, r, at.Child(name), touched); !jsondoc.Same(kept, is) {
+					now = now.With(name, kept)
+				}
+			case level(r) == ReadOnly:
+				*touched = append(*touched, at.Child(name))
+				now = now.With(name, was)
+			}
+		}
+		for name := range now.Members() {
+			if _, was := old.Get(name); !was && level(below(rules, name)) == ReadOnly {
+				*touched = append(*touched, at.Child(name))
+				now = now.Without(name)
+			}
+		}
+	case old.Kind() == jsondoc.KindArray && now.Kind() == jsondoc.KindArray:
+		items := make([]jsondoc.Value, 0, now.Len())
+		changed := false
+		for i, item := range now.Items() {
+			kept := item
+			if i < old.Len() {
+				kept = protect(old.Item(i), item, below(rules, itoa(i)), at.Index(i), touched)
+			}
+			changed = changed || !jsondoc.Same(kept, item)
+			items = append(items, kept)
+		}
+		if changed {
+			return jsondoc.Array(items...)
+		}
+	}
+	return now
+}
+
+// ReadOnlyPaths lists the patterns that clients may read and not write, for
+// capabilities. Server-only ones appear nowhere.
+func (m *Model) ReadOnlyPaths() []string {
+	out := []string{}
+	for _, pattern := range slices.Sorted(maps.Keys(m.cfg.Access)) {
+		if m.cfg.Access[pattern] == ReadOnly {
+			out = append(out, pattern)
+		}
+	}
+	return out
+}

@@ -1,0 +1,112 @@
+package state
+
+import (
+	"errors"
+	"strconv"
+
+	"github.com/lockstep-go/lockstep/internal/schema"
+	"github.com/lockstep-go/lockstep/jsondoc"
+)
+
+func itoa(i int) string { return strconv.Itoa(i) }
+
+// Doc is a thread's two documents at one position of its log: the State (the
+// fold of the changes, server-only members included) and the View (the fold of
+// the events: what clients may see of the state, with live predictions over
+// it).
+type Doc struct{ State, View jsondoc.Value }
+
+// Edited is what an edit makes of a Doc.
+type Edited struct {
+	Doc
+	// Changed says that the state is another one than before.
+	Changed bool
+	// Merged says that the document had moved since the edit's base and both
+	// sides were kept.
+	Merged bool
+	// Conflicts are the places where the edit took precedence over a change
+	// made after its base.
+	Conflicts []jsondoc.Pointer
+	// Dropped are read-only places that the edit had changed; they stay.
+	Dropped []jsondoc.Pointer
+}
+
+// Edit reads a client's whole document as an edit (S2): of base, the view that
+// the client was last shown, or, with an absent base, of nothing, so that the
+// members it has are set and all others stay. Anything but an object is no
+// opinion. It fails with *SchemaError where the edit breaks the schema (S8).
+func (m *Model) Edit(now Doc, base, wanted jsondoc.Value) (Edited, error) {
+	out := Edited{Doc: now}
+	if wanted.Kind() != jsondoc.KindObject {
+		return out, nil
+	}
+	wanted = m.Visible(wanted)
+	visible := m.Visible(now.State)
+	if base.IsAbsent() {
+		base = visible
+		whole := visible
+		if whole.Kind() != jsondoc.KindObject {
+			whole = jsondoc.Object()
+		}
+		for name, v := range wanted.Members() {
+			whole = whole.With(name, v)
+		}
+		wanted = whole
+	}
+	wanted, out.Dropped = m.protect(base, wanted)
+	if jsondoc.Equal(base, wanted) {
+		return out, nil
+	}
+	opts := &jsondoc.MergeOptions{Policy: jsondoc.Ours}
+	newVisible, conflicts, err := jsondoc.Merge(base, wanted, visible, opts)
+	if err != nil {
+		return out, err
+	}
+	out.Merged = !jsondoc.Equal(base, visible)
+	for _, c := range conflicts {
+		out.Conflicts = append(out.Conflicts, c.Path)
+	}
+	if out.Doc.View, _, err = jsondoc.Merge(base, wanted, now.View, opts); err != nil {
+		return out, err
+	}
+	if jsondoc.Equal(newVisible, visible) {
+		return out, nil
+	}
+	out.State = m.restore(now.State, newVisible)
+	out.Changed = true
+	if err := m.Check(now.State, out.State); err != nil {
+		return Edited{Doc: now, Dropped: out.Dropped}, err
+	}
+	return out, nil
+}
+
+// Check validates a change of the state. Only what the change makes wrong
+// counts: a state that broke its schema before (an operator's initial state
+// that lacks a member) can still be edited towards a right one.
+func (m *Model) Check(before, after jsondoc.Value) error {
+	err := m.cfg.Schema.Validate(m.Visible(after))
+	if err == nil {
+		return nil
+	}
+	var now, was *schema.Error
+	if !errors.As(err, &now) {
+		return err
+	}
+	if errors.As(m.cfg.Schema.Validate(m.Visible(before)), &was) {
+		old := map[schema.Violation]bool{}
+		for _, v := range was.Violations {
+			old[v] = true
+		}
+		var fresh []schema.Violation
+		for _, v := range now.Violations {
+			if !old[v] {
+				fresh = append(fresh, v)
+			}
+		}
+		if len(fresh) == 0 {
+			return nil
+		}
+		return &schema.Error{Violations: fresh}
+	}
+	return now
+}

@@ -1,0 +1,103 @@
+package thread
+
+import (
+	"github.com/lockstep-go/lockstep/agui"
+	"github.com/lockstep-go/lockstep/jsondoc"
+	"github.com/lockstep-go/lockstep/run"
+)
+
+// posted is what a client's request is read as, against the log.
+type posted struct {
+	fresh []agui.Message // new messages, for the log
+	base  jsondoc.Value  // the view that the client's state is an edit of; absent: it was shown nothing
+}
+
+// lockstepProps is forwardedProps.lockstep.
+func lockstepProps(in *agui.RunAgentInput) jsondoc.Value {
+	v, _ := in.ForwardedProps.At("/lockstep")
+	return v
+}
+
+// readPosted reads messages and state as edits of what the client was shown
+// (S2, T7). The log's messages win: of a known thread only user messages behind
+// the last known one are new, and tool results for calls that the log knows as
+// open calls of the client's. The first run of a thread takes the posted
+// history, system and developer messages excepted: those would speak to the
+// model in the operator's voice.
+func (f *fold) readPosted(in *agui.RunAgentInput) posted {
+	var out posted
+	known := map[string]bool{}
+	for _, m := range f.messages() {
+		known[m.ID] = true
+	}
+	if f.head.Seq == 0 || len(known) == 0 {
+		for _, m := range in.Messages {
+			if m.Role == agui.RoleSystem || m.Role == agui.RoleDeveloper || known[m.ID] {
+				continue
+			}
+			out.fresh = append(out.fresh, named(m, known))
+		}
+	} else {
+		start := 0
+		for i, m := range in.Messages {
+			if known[m.ID] {
+				start = i + 1
+			}
+		}
+		open := openCalls(f.messages())
+		for _, m := range in.Messages[start:] {
+			switch {
+			case m.Role == agui.RoleUser:
+				out.fresh = append(out.fresh, named(m, known))
+			case m.Role == agui.RoleTool && open[m.ToolCallID]:
+				delete(open, m.ToolCallID)
+				out.fresh = append(out.fresh, named(m, known))
+			}
+		}
+	}
+	out.base = f.base(in)
+	return out
+}
+
+// named gives a message an id where the client gave none, and notes it.
+func named(m agui.Message, known map[string]bool) agui.Message {
+	if m.ID == "" || known[m.ID] {
+		m.ID = run.NewID("msg")
+	}
+	known[m.ID] = true
+	return m
+}
+
+// base finds the view that the client was last shown: at the position that it
+// names, else at the newest one of a thread that it has seen something of.
+func (f *fold) base(in *agui.RunAgentInput) jsondoc.Value {
+	if p, ok := lockstepProps(in).Get("base"); ok {
+		if pos, err := ParsePosition(p.Str()); err == nil && pos.Epoch == f.head.Epoch && pos.Seq <= f.head.Seq {
+			if v, ok := f.viewAt(pos.Seq); ok {
+				return v
+			}
+		}
+	}
+	for _, m := range in.Messages {
+		for _, k := range f.messages() {
+			if k.ID == m.ID {
+				return f.doc.View
+			}
+		}
+	}
+	return jsondoc.Value{}
+}
+
+// openCalls are the calls of a conversation that nothing has answered.
+func openCalls(messages []agui.Message) map[string]bool {
+	open := map[string]bool{}
+	for _, m := range messages {
+		for _, c := range m.ToolCalls {
+			open[c.ID] = true
+		}
+		if m.Role == agui.RoleTool {
+			delete(open, m.ToolCallID)
+		}
+	}
+	return open
+}

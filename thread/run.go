@@ -1,0 +1,450 @@
+package thread
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"runtime/debug"
+	"time"
+
+	"github.com/lockstep-go/lockstep/agent"
+	"github.com/lockstep-go/lockstep/agui"
+	"github.com/lockstep-go/lockstep/jsondoc"
+	"github.com/lockstep-go/lockstep/message"
+	"github.com/lockstep-go/lockstep/run"
+	"github.com/lockstep-go/lockstep/state"
+)
+
+// Request is a run to be started. Input, Agent and Model are required.
+type Request struct {
+	Input *agui.RunAgentInput
+	Agent agent.RunFunc
+	Model *state.Model
+}
+
+// Run starts a run and returns its events, as its first viewer reads them: from
+// RUN_STARTED to the terminal event, which is the last. It waits for the thread
+// to be free (T1) and fails with *BusyError where it does not get free, or with
+// *state.SchemaError where the posted state breaks the schema; then nothing has
+// been logged.
+//
+// The run takes ctx's values and deadline but not its end: it goes on until the
+// agent is done, its limit is reached, or somebody calls Stop. Stop is for the
+// caller whose client has gone.
+func (t *Thread) Run(ctx context.Context, req Request) (*Run, error) {
+	t.threads.mu.Lock()
+	if t.threads.closed {
+		t.threads.mu.Unlock()
+		return nil, ErrClosed
+	}
+	t.threads.runs.Add(1)
+	t.threads.mu.Unlock()
+	started := false
+	defer func() {
+		if !started {
+			t.threads.runs.Done()
+		}
+	}()
+
+	r := &Run{thread: t, key: run.NewID("run")}
+	wait := time.NewTimer(max(t.threads.opts.Wait, 0))
+	defer wait.Stop()
+	var d *driver
+	for {
+		var busy *activeRun
+		var grown chan struct{}
+		err := t.commit(ctx, func(f *fold) ([]draft, error) {
+			if busy = f.active; busy != nil {
+				t.mu.Lock()
+				grown = t.grown
+				t.mu.Unlock()
+				return nil, nil
+			}
+			r.first = f.head.Seq
+			var drafts []draft
+			var err error
+			d, drafts, err = t.begin(f, r.key, req)
+			return drafts, err
+		})
+		if err != nil {
+			return nil, err
+		}
+		if busy == nil {
+			break
+		}
+		select {
+		case <-grown:
+		case <-wait.C:
+			return nil, &BusyError{RunID: busy.runID}
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+	t.threads.opts.Metrics.Runs.Add(1)
+	if d == nil {
+		return r, nil // a post without news: it is all in the log already
+	}
+	started = true
+	t.hold()
+	d.start(ctx)
+	r.driver = d
+	return r, nil
+}
+
+// begin makes a run's first entries: its lease, RUN_STARTED, the snapshot that
+// its deltas build on, and what is predicted. The driver is nil where there is
+// nothing to ask the agent.
+func (t *Thread) begin(f *fold, key string, req Request) (*driver, []draft, error) {
+	in := req.Input
+	news := f.readPosted(in)
+	edited, err := req.Model.Edit(f.doc, news.base, in.State)
+	keeps := req.Model.Keeps() || f.revision > 0
+	switch {
+	case !keeps:
+		edited, err = state.Edited{Doc: f.doc}, nil
+	case f.revision == 0 && f.doc.State.IsAbsent():
+		edited, err = t.first(req.Model, in.State)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, p := range edited.Dropped {
+		t.threads.opts.Logger.Info("an edit of a read-only place was ignored", "thread", t.key.ID, "path", string(p))
+	}
+
+	drafts := []draft{
+		{run: key, mark: state.Mark{By: state.BySystem}, lease: &Lease{Owner: t.threads.owner, Until: time.Now().Add(t.threads.opts.RunLimit)}},
+		{run: key, mark: state.Mark{By: state.ByUser}, event: run.Opening(in, news.fresh)},
+	}
+	if keeps {
+		mark := state.Mark{By: state.BySystem}
+		var change jsondoc.Patch
+		if edited.Changed {
+			mark.By = state.ByUser
+			change = jsondoc.Diff(orNull(f.doc.State), edited.State, nil)
+		}
+		// Live predictions ended with the run that made them, so the view of a
+		// new run is the visible state.
+		view := req.Model.Visible(edited.State)
+		drafts = append(drafts, draft{
+			run: key, mark: mark, change: change, view: view,
+			event: &agui.StateSnapshot{Snapshot: view},
+		})
+		edited.View = view
+	}
+	if len(news.fresh) == 0 && in.Resume == nil {
+		if all := f.messages(); len(all) > 0 {
+			drafts = append(drafts, draft{run: key, mark: state.Mark{By: state.BySystem}, event: &agui.MessagesSnapshot{Messages: all}})
+		}
+		drafts = append(drafts, draft{run: key, mark: state.Mark{By: state.BySystem}, event: &agui.RunFinished{ThreadID: in.ThreadID, RunID: in.RunID}})
+		return nil, drafts, nil
+	}
+	if v := req.Model.PredictState(); !v.IsAbsent() {
+		drafts = append(drafts, draft{
+			run: key, mark: state.Mark{By: state.BySystem},
+			event: &agui.Custom{Name: "PredictState", Value: v},
+		})
+	}
+	session := req.Model.NewSession(edited.Doc)
+	d := &driver{
+		thread: t, key: key, req: req, session: session, box: newMailbox(),
+		seen: f.head.Seq + uint64(len(drafts)), done: make(chan struct{}),
+		run: run.New(run.Options{
+			Input: in, Session: session, NewID: t.threads.opts.NewID,
+			Logger: t.threads.opts.Logger.With("thread", t.key.ID, "run", key),
+		}),
+	}
+	return d, drafts, nil
+}
+
+// first makes a thread's first state.
+func (t *Thread) first(m *state.Model, posted jsondoc.Value) (state.Edited, error) {
+	doc := m.First(m.Visible(posted))
+	if err := m.Check(m.First(jsondoc.Value{}), doc); err != nil {
+		return state.Edited{}, err
+	}
+	return state.Edited{Doc: state.Doc{State: doc}, Changed: true}, nil
+}
+
+// orNull is what a patch on a thread without state applies to: RFC 6902 needs a
+// document, and Apply reads an absent one as null.
+func orNull(v jsondoc.Value) jsondoc.Value {
+	if v.IsAbsent() {
+		return jsondoc.Null
+	}
+	return v
+}
+
+// Run is a run as the one who started it sees it.
+type Run struct {
+	thread *Thread
+	driver *driver
+	key    string
+	first  uint64
+}
+
+// Events yields the run's entries up to its terminal one. It ends with ctx's
+// error when ctx is done before; the run itself goes on then.
+func (r *Run) Events(ctx context.Context) iter.Seq2[*Published, error] {
+	return func(yield func(*Published, error) bool) {
+		for p, err := range r.thread.Follow(ctx, r.first) {
+			if !yield(p, err) || err != nil || p.Terminal(r.key) {
+				return
+			}
+		}
+	}
+}
+
+// Stop stops the run: model and tools are cancelled, predictions taken back,
+// and the run ends with outcome "cancelled". It returns at once.
+func (r *Run) Stop() {
+	if r.driver != nil {
+		r.driver.stop()
+	}
+}
+
+// Wait blocks until the run's terminal event is in the log and nothing of it
+// runs any more.
+func (r *Run) Wait() {
+	if r.driver != nil {
+		<-r.driver.done
+	}
+}
+
+// driver is the one who writes a run's entries.
+type driver struct {
+	thread  *Thread
+	key     string
+	req     Request
+	session *state.Session
+	run     *run.Run
+	box     *mailbox
+	seen    uint64 // the log as the session knows it
+	cancel  context.CancelCauseFunc
+	done    chan struct{} // the terminal event is in the log
+}
+
+// errLimit is the end of a run that took too long.
+var errLimit = agui.NewError(agui.CodeLimitExceeded, "The run took longer than it may.", nil)
+
+func (d *driver) start(ctx context.Context) {
+	t := d.thread
+	limit := time.Now().Add(t.threads.opts.RunLimit)
+	if at, ok := ctx.Deadline(); ok && at.Before(limit) {
+		limit = at
+	}
+	runCtx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	runCtx, stop := context.WithDeadlineCause(runCtx, limit, errLimit)
+	d.cancel = cancel
+	t.mu.Lock()
+	t.driver = d
+	t.mu.Unlock()
+
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		d.read(run.ContextWithInput(runCtx, d.req.Input))
+	}()
+	go func() {
+		defer t.threads.runs.Done()
+		defer t.Close()
+		defer close(d.done)
+		defer stop()
+		d.drive(runCtx)
+		t.mu.Lock()
+		if t.driver == d {
+			t.driver = nil
+		}
+		t.mu.Unlock()
+		cancel(run.ErrStopped) // an agent that is still busy has nobody left to tell
+		<-read
+	}()
+}
+
+func (d *driver) stop() { d.cancel(run.ErrStopped) }
+
+// read ranges over the agent's stream. A panic of the agent's is an error of
+// the run: one bad agent must not end the process.
+func (d *driver) read(ctx context.Context) {
+	err := func() (err error) {
+		defer func() {
+			if p := recover(); p != nil {
+				err = fmt.Errorf("the agent panicked: %v\n%s", p, debug.Stack())
+			}
+		}()
+		t := d.thread
+		t.mu.Lock()
+		history := run.Messages(t.fold.messages(), d.req.Input.Context)
+		t.mu.Unlock()
+		opts := append(run.AgentOptions(d.req.Input),
+			agent.Stream(true),
+			agent.WithBeforeModel(d.beforeModel),
+			agent.WithGate(d.gate),
+			agent.WithAfterTool(d.afterTool))
+		for u, err := range d.req.Agent(ctx, history, opts...) {
+			if err != nil {
+				return err
+			}
+			if u == nil {
+				continue
+			}
+			for _, c := range u.Contents {
+				if err := d.box.put(ctx, item{update: u, content: c, size: size(c)}); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}()
+	_ = d.box.put(ctx, item{end: true, err: err}) // a closed mailbox has ended by itself
+}
+
+func size(c message.Content) int {
+	switch c := c.(type) {
+	case *message.TextContent:
+		return len(c.Text) + 64
+	case *message.FunctionCallDelta:
+		return len(c.Arguments) + 64
+	case *message.FunctionCallContent:
+		return len(c.Arguments) + 64
+	case *message.DataContent:
+		return len(c.Data) + 64
+	}
+	return 64
+}
+
+// ask runs f on the driver's goroutine, behind everything that the agent has
+// said so far.
+func (d *driver) ask(ctx context.Context, f func()) error {
+	answered := make(chan struct{})
+	if err := d.box.put(ctx, item{do: func() { f(); close(answered) }}); err != nil {
+		return err
+	}
+	select {
+	case <-answered:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-d.done:
+		return run.ErrStopped
+	}
+}
+
+// beforeModel puts the state before the model, once, as it is now (S7).
+func (d *driver) beforeModel(ctx context.Context, messages []*message.Message) ([]*message.Message, error) {
+	var shown jsondoc.Value
+	if err := d.ask(ctx, func() { shown = d.session.ModelCall() }); err != nil {
+		return nil, err
+	}
+	text, ok := d.req.Model.Prompt(shown)
+	if !ok {
+		return messages, nil
+	}
+	return run.Inject(messages, text), nil
+}
+
+// gate keeps a call from running whose arguments cannot be used.
+func (d *driver) gate(ctx context.Context, call *message.FunctionCallContent) agent.Decision {
+	var invalid error
+	if err := d.ask(ctx, func() { invalid = d.run.Gate(call.CallID) }); err != nil {
+		return agent.HoldCall()
+	}
+	if invalid != nil {
+		return agent.RejectCall("Error: " + invalid.Error())
+	}
+	return agent.Decision{}
+}
+
+// afterTool logs a tool's result before the model sees it, so that a result
+// that cannot become state reaches the model as the error that it is (S8).
+func (d *driver) afterTool(ctx context.Context, _ *message.FunctionCallContent, res *message.FunctionResultContent) (*message.FunctionResultContent, error) {
+	var failed error
+	err := d.ask(ctx, func() {
+		var b run.Batch
+		b, res = d.run.ToolResult(res)
+		failed = d.append(b)
+	})
+	return res, cmp.Or(err, failed)
+}
+
+// drive empties the mailbox until the stream ends or the run is stopped, then
+// ends the run.
+func (d *driver) drive(ctx context.Context) {
+	err := d.work(ctx)
+	d.box.close()
+	if err != nil && !errors.Is(err, run.ErrStopped) {
+		d.thread.threads.opts.Logger.Error("a run failed", "thread", d.thread.key.ID, "run", d.key, "error", err)
+	}
+	b := d.run.Finish()
+	b.After = append(b.After, d.run.Terminal(err))
+	if failed := d.append(b); failed != nil {
+		d.thread.threads.opts.Logger.Error("the end of a run could not be logged", "thread", d.thread.key.ID, "run", d.key, "error", failed)
+	}
+}
+
+func (d *driver) work(ctx context.Context) error {
+	for {
+		items, err := d.box.take(ctx)
+		if err != nil {
+			return err
+		}
+		for _, it := range items {
+			switch {
+			case ctx.Err() != nil:
+				return context.Cause(ctx)
+			case it.end:
+				// The stream of a stopped run ends with an error of its own
+				// making; the cause is what counts.
+				return cmp.Or(context.Cause(ctx), it.err)
+			case it.do != nil:
+				it.do()
+			default:
+				for b := range d.run.Content(time.Now(), it.update, it.whole()) {
+					if err := d.append(b); err != nil {
+						return err
+					}
+				}
+			}
+		}
+	}
+}
+
+// append logs a batch, in one piece, and tells the session. The context is the
+// process's: what happened happened, whether or not the run is stopped now.
+func (d *driver) append(b run.Batch) error {
+	if b.Empty() {
+		return nil
+	}
+	t := d.thread
+	d.box.setJoining(true)
+	defer d.box.setJoining(false)
+	var behind uint64 // where the log ends once the batch is in it
+	err := t.commit(t.threads.base, func(f *fold) ([]draft, error) {
+		if f.head.Seq != d.seen {
+			d.session.Observe(f.doc)
+			b.Step = d.session.Redo()
+			d.seen = f.head.Seq
+		}
+		agentMark := state.Mark{By: state.ByAgent}
+		var drafts []draft
+		for _, e := range b.Before {
+			drafts = append(drafts, draft{run: d.key, mark: agentMark, event: e})
+		}
+		for _, e := range b.Step.Events {
+			drafts = append(drafts, draft{run: d.key, mark: e.Mark, event: e.Event, change: e.Change, view: b.Step.View()})
+		}
+		for _, e := range b.After {
+			drafts = append(drafts, draft{run: d.key, mark: agentMark, event: e})
+		}
+		behind = f.head.Seq + uint64(len(drafts))
+		return drafts, nil
+	})
+	if err != nil {
+		return err
+	}
+	d.session.Ack()
+	d.seen = behind
+	return nil
+}

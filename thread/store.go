@@ -1,0 +1,108 @@
+package thread
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/lockstep-go/lockstep/agui"
+	"github.com/lockstep-go/lockstep/jsondoc"
+)
+
+// Key names a thread. Threads of different agents or principals with one ID are
+// different threads.
+type Key struct {
+	Agent     string // the agent's name
+	Principal string // whose thread it is; empty where nobody is told apart
+	ID        string // the client's threadId; any non-empty string
+}
+
+// Head is where a log ends.
+type Head struct {
+	Epoch string // random per log: a position of another epoch means nothing here
+	Seq   uint64 // of the last entry; 0 for an empty log
+}
+
+// Position is a place in a log, behind the entry of its Seq.
+type Position = Head
+
+// String is the position as clients know it: EPOCH-SEQ.
+func (h Head) String() string { return h.Epoch + "-" + strconv.FormatUint(h.Seq, 10) }
+
+// ParsePosition reads EPOCH-SEQ.
+func ParsePosition(s string) (Position, error) {
+	i := strings.LastIndexByte(s, '-')
+	if i <= 0 {
+		return Position{}, fmt.Errorf("thread: position %q is not EPOCH-SEQ", s)
+	}
+	seq, err := strconv.ParseUint(s[i+1:], 10, 64)
+	if err != nil {
+		return Position{}, fmt.Errorf("thread: position %q is not EPOCH-SEQ", s)
+	}
+	return Position{Epoch: s[:i], Seq: seq}, nil
+}
+
+// Entry is one line of a log. Entries are immutable.
+type Entry struct {
+	Seq    uint64        // dense from 1
+	Time   time.Time     // when it was appended; for people, nothing is ordered by it
+	Run    string        // the run that made it: the server's own key; empty outside runs
+	Author string        // "agent", "user" or "system"
+	Event  agui.Event    // what viewers get, in its 1.0 form; nil: nothing
+	Change jsondoc.Patch // what was committed, on the state; nil: nothing
+	Lease  *Lease        // who may append for a run; nil: says nothing
+}
+
+// Lease says which process drives a run.
+type Lease struct {
+	Owner string
+	Until time.Time
+}
+
+// Store keeps logs. Implementations are safe for concurrent use; package
+// storetest decides who may be one.
+type Store interface {
+	// Append adds entries whose Seq are after.Seq+1, after.Seq+2 …, all or none,
+	// if and only if after is where the log ends. Otherwise it fails with
+	// *ConflictError. A log that is not there ends at 0 and is made with
+	// after's epoch: the writer chooses it, because the first entries may name
+	// their own positions. When Append returns nil the entries are as durable
+	// as the store promises.
+	Append(ctx context.Context, key Key, after Head, entries []Entry) error
+
+	// Read yields the entries behind after, in order, up to the end as it was
+	// at some moment during the call.
+	Read(ctx context.Context, key Key, after uint64) iter.Seq2[Entry, error]
+
+	// Tail is Read without an end: it waits for new entries until ctx is done,
+	// whose error ends it.
+	Tail(ctx context.Context, key Key, after uint64) iter.Seq2[Entry, error]
+
+	// Head says where the log ends. A log that is not there has the zero Head.
+	Head(ctx context.Context, key Key) (Head, error)
+
+	// Compact replaces the entries up to and including upTo by others, whose
+	// Seq are among theirs. Positions before the last of them are too old then.
+	Compact(ctx context.Context, key Key, upTo uint64, entries []Entry) error
+}
+
+// ConflictError says that a log's head is elsewhere.
+type ConflictError struct{ Head Head }
+
+func (e *ConflictError) Error() string {
+	return "thread: the log has moved on to " + e.Head.String()
+}
+
+// BusyError says that another run is active on the thread.
+type BusyError struct{ RunID string } // the client's label of the active run
+
+func (e *BusyError) Error() string {
+	return fmt.Sprintf("thread: run %q is still active on this thread", e.RunID)
+}
+
+// ErrClosed is what a closed Threads answers.
+var ErrClosed = errors.New("thread: the server is shutting down")

@@ -1,0 +1,348 @@
+package thread
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/lockstep-go/lockstep/agui"
+	"github.com/lockstep-go/lockstep/jsondoc"
+	"github.com/lockstep-go/lockstep/state"
+)
+
+// Options configures Threads. Nil means the defaults.
+type Options struct {
+	// Wait is how long a second run waits for the first to end before it gets
+	// *BusyError. Zero means 2 s; negative means not at all.
+	Wait time.Duration
+
+	// RunLimit bounds a run's time. Zero means 10 minutes.
+	RunLimit time.Duration
+
+	// Logger takes what goes on behind the wire. Nil discards.
+	Logger *slog.Logger
+
+	// NewID makes ids of runs and messages, from a prefix. Nil: random ones.
+	NewID func(prefix string) string
+
+	// Metrics are counted in; nil: nowhere.
+	Metrics *Metrics
+}
+
+// Metrics are counters of a Threads. They may be read at any time.
+type Metrics struct {
+	Runs           atomic.Int64 // started
+	RepairedDeltas atomic.Int64 // deltas that did not apply and became snapshots (W2); 0 unless something is wrong
+}
+
+// Threads are the threads of one process on one store. It is safe for
+// concurrent use. Close it to end its runs.
+type Threads struct {
+	store Store
+	opts  Options
+	owner string // names this process in leases
+
+	mu     sync.Mutex
+	open   map[Key]*Thread
+	closed bool
+	base   context.Context // ends when Close gives up waiting
+	cancel context.CancelFunc
+	runs   sync.WaitGroup
+}
+
+// New opens the threads of a store.
+func New(store Store, opts *Options) *Threads {
+	ts := &Threads{store: store, open: map[Key]*Thread{}, owner: newEpoch()}
+	if opts != nil {
+		ts.opts = *opts
+	}
+	o := &ts.opts
+	if o.Wait == 0 {
+		o.Wait = 2 * time.Second
+	}
+	if o.RunLimit <= 0 {
+		o.RunLimit = 10 * time.Minute
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Metrics == nil {
+		o.Metrics = &Metrics{}
+	}
+	ts.base, ts.cancel = context.WithCancel(context.Background())
+	return ts
+}
+
+// Close stops every run, waits until their terminal events are in the log, and
+// refuses new ones. ctx bounds the wait.
+func (ts *Threads) Close(ctx context.Context) error {
+	ts.mu.Lock()
+	ts.closed = true
+	open := make([]*Thread, 0, len(ts.open))
+	for _, t := range ts.open {
+		open = append(open, t)
+	}
+	ts.mu.Unlock()
+	for _, t := range open {
+		t.Stop()
+	}
+	done := make(chan struct{})
+	go func() { ts.runs.Wait(); close(done) }()
+	defer ts.cancel()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func newEpoch() string { return strings.ToLower(rand.Text()[:12]) }
+
+// Thread is a thread in use. Open returns it; Close gives it back.
+type Thread struct {
+	key     Key
+	threads *Threads
+	users   int // under threads.mu
+
+	// writing serialises this process's appends, so that they conflict only
+	// with other processes'. fold moves under writing and mu together: who
+	// holds either may read it.
+	writing sync.Mutex
+	mu      sync.Mutex
+	fold    fold
+	loaded  bool
+	ring    ring
+	grown   chan struct{} // closed and made anew when the log grows
+	driver  *driver       // of the active run, when it runs here
+}
+
+// Open loads a thread. An unknown one is an empty log; nothing is stored before
+// its first append.
+func (ts *Threads) Open(ctx context.Context, key Key) (*Thread, error) {
+	ts.mu.Lock()
+	if ts.closed {
+		ts.mu.Unlock()
+		return nil, ErrClosed
+	}
+	t := ts.open[key]
+	if t == nil {
+		t = &Thread{key: key, threads: ts, grown: make(chan struct{})}
+		ts.open[key] = t
+	}
+	t.users++
+	ts.mu.Unlock()
+
+	t.writing.Lock()
+	defer t.writing.Unlock()
+	if err := t.catchUp(ctx); err != nil {
+		t.Close()
+		return nil, err
+	}
+	return t, nil
+}
+
+// Close gives the thread back. The last user's Close frees its memory; the log
+// stays in the store.
+func (t *Thread) Close() {
+	ts := t.threads
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	if t.users--; t.users == 0 {
+		delete(ts.open, t.key)
+	}
+}
+
+// hold is Open for somebody who has the thread already.
+func (t *Thread) hold() {
+	t.threads.mu.Lock()
+	t.users++
+	t.threads.mu.Unlock()
+}
+
+// catchUp reads what the log has beyond the fold. Callers hold writing.
+func (t *Thread) catchUp(ctx context.Context) error {
+	if !t.loaded {
+		head, err := t.threads.store.Head(ctx, t.key)
+		if err != nil {
+			return storeError(err)
+		}
+		if head.Epoch == "" {
+			head.Epoch = newEpoch()
+		}
+		t.mu.Lock()
+		t.fold.head.Epoch = head.Epoch
+		t.loaded = true
+		t.mu.Unlock()
+	}
+	for e, err := range t.threads.store.Read(ctx, t.key, t.fold.head.Seq) {
+		if err != nil {
+			return storeError(err)
+		}
+		if err := t.take(e); err != nil {
+			return storeError(err)
+		}
+	}
+	return nil
+}
+
+func storeError(err error) error {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return agui.NewError(agui.CodeStoreUnavailable, "The conversation cannot be stored or read at the moment.", err)
+}
+
+// take folds an entry and shows it to viewers.
+func (t *Thread) take(e Entry) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err := t.fold.apply(e); err != nil {
+		return err
+	}
+	t.ring.push(&Published{Entry: e, epoch: t.fold.head.Epoch})
+	close(t.grown)
+	t.grown = make(chan struct{})
+	return nil
+}
+
+// draft is an entry in the making.
+type draft struct {
+	event  agui.Event
+	change jsondoc.Patch
+	mark   state.Mark
+	view   jsondoc.Value // what the view is to be after a state event
+	run    string
+	lease  *Lease
+}
+
+// commit appends what build makes of the fold, in one piece. Where another
+// process was faster, build is asked again, on the newer fold: it must not
+// keep anything of an attempt that did not succeed.
+func (t *Thread) commit(ctx context.Context, build func(*fold) ([]draft, error)) error {
+	t.writing.Lock()
+	defer t.writing.Unlock()
+	for attempt := 0; ; attempt++ {
+		drafts, err := build(&t.fold)
+		if err != nil || len(drafts) == 0 {
+			return err
+		}
+		entries := t.entries(drafts)
+		err = t.threads.store.Append(ctx, t.key, t.fold.head, entries)
+		var conflict *ConflictError
+		switch {
+		case err == nil:
+			for _, e := range entries {
+				if err := t.take(e); err != nil {
+					return storeError(err)
+				}
+			}
+			return nil
+		case errors.As(err, &conflict) && attempt < maxConflicts:
+			if err := t.catchUp(ctx); err != nil {
+				return err
+			}
+		default:
+			return storeError(err)
+		}
+	}
+}
+
+// maxConflicts bounds how often an append is made anew. Each conflict means
+// that somebody else got on, so only a broken store comes near it.
+const maxConflicts = 100
+
+// entries numbers the drafts and makes their state events safe (W2): this is
+// the one place where a delta is checked, on a shadow of what viewers hold.
+func (t *Thread) entries(drafts []draft) []Entry {
+	now := time.Now().UTC().Truncate(time.Millisecond)
+	pos, revision, view := t.fold.head, t.fold.revision, t.fold.doc.View
+	snapshotted := t.fold.active != nil && t.fold.active.snapshotted
+	out := make([]Entry, len(drafts))
+	for i, d := range drafts {
+		pos.Seq++
+		if d.change != nil {
+			revision++
+		}
+		switch ev := d.event.(type) {
+		case *agui.RunStarted:
+			snapshotted = false
+		case *agui.StateSnapshot:
+			snapshotted, view = true, ev.Snapshot
+			marked := *ev
+			marked.Metadata = metadata(ev.Metadata, pos, revision, d.mark)
+			d.event = &marked
+		case *agui.StateDelta:
+			next, err := ev.Delta.Apply(view, &jsondoc.ApplyOptions{ClientRules: true})
+			if err != nil {
+				t.threads.opts.Metrics.RepairedDeltas.Add(1)
+				t.threads.opts.Logger.Error("a state delta did not apply and was replaced by a snapshot", "thread", t.key.ID, "run", d.run, "error", err)
+			}
+			if err != nil || !snapshotted {
+				snapshotted, view = true, d.view
+				d.event = &agui.StateSnapshot{Base: agui.Base{Metadata: metadata(ev.Metadata, pos, revision, d.mark)}, Snapshot: d.view}
+				break
+			}
+			view = next
+			marked := *ev
+			marked.Metadata = metadata(ev.Metadata, pos, revision, d.mark)
+			d.event = &marked
+		}
+		out[i] = Entry{
+			Seq: pos.Seq, Time: now, Run: d.run, Author: d.mark.By,
+			Event: d.event, Change: d.change, Lease: d.lease,
+		}
+	}
+	return out
+}
+
+// metadata is metadata.lockstep of a state event.
+func metadata(have jsondoc.Value, pos Position, revision uint64, m state.Mark) jsondoc.Value {
+	members := []jsondoc.Member{
+		{Name: "position", Value: jsondoc.String(pos.String())},
+		{Name: "revision", Value: jsondoc.Int(int64(revision))},
+		{Name: "by", Value: jsondoc.String(m.By)},
+	}
+	if m.Call != "" {
+		members = append(members, jsondoc.Member{Name: "call", Value: jsondoc.String(m.Call)})
+	}
+	if m.Predicted {
+		members = append(members, jsondoc.Member{Name: "predicted", Value: jsondoc.True})
+	}
+	if have.Kind() != jsondoc.KindObject {
+		have = jsondoc.Object()
+	}
+	return have.With("lockstep", jsondoc.Object(members...))
+}
+
+// Stop stops the thread's active run, if it runs in this process, and reports
+// whether there was one. It returns at once; the terminal event follows.
+func (t *Thread) Stop() bool {
+	t.mu.Lock()
+	d := t.driver
+	t.mu.Unlock()
+	if d == nil {
+		return false
+	}
+	d.stop()
+	return true
+}
+
+// Doc returns the thread's documents, its revision and its position.
+func (t *Thread) Doc() (state.Doc, uint64, Position) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.fold.doc, t.fold.revision, t.fold.head
+}
+
+// Messages returns the conversation as viewers have it.
+func (t *Thread) Messages() []agui.Message {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.fold.messages()
+}
