@@ -1,0 +1,393 @@
+package openaiprovider
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/lockstep-go/lockstep/agent"
+	"github.com/lockstep-go/lockstep/message"
+)
+
+// sealMark stands between the id and the sealed text of a reasoning item in [message.TextReasoningContent.ProtectedData]. The service
+// wants both back, and neither has a colon in it.
+const sealMark = ":"
+
+// responsesEvent is what is read of an event of the Responses API. See [chatChunk] for why not the SDK's types.
+type responsesEvent struct {
+	Type         string             `json:"type"`
+	Object       string             `json:"object"` // "response" where the answer came in one piece
+	ItemID       string             `json:"item_id"`
+	OutputIndex  json.RawMessage    `json:"output_index"`
+	ContentIndex json.RawMessage    `json:"content_index"`
+	SummaryIndex json.RawMessage    `json:"summary_index"`
+	Delta        json.RawMessage    `json:"delta"`
+	Text         string             `json:"text"`
+	Refusal      string             `json:"refusal"`
+	Name         string             `json:"name"`
+	Arguments    json.RawMessage    `json:"arguments"`
+	Item         *responsesItem     `json:"item"`
+	Response     *responsesResponse `json:"response"`
+	Error        json.RawMessage    `json:"error"`
+}
+
+type responsesResponse struct {
+	ID                string                   `json:"id"`
+	CreatedAt         json.RawMessage          `json:"created_at"`
+	Status            string                   `json:"status"`
+	Error             json.RawMessage          `json:"error"`
+	Output            []responsesItem          `json:"output"`
+	Usage             *responsesUsage          `json:"usage"`
+	IncompleteDetails *struct{ Reason string } `json:"incomplete_details"`
+}
+
+type responsesItem struct {
+	ID        string          `json:"id"`
+	Type      string          `json:"type"`
+	CallID    string          `json:"call_id"`
+	Name      string          `json:"name"`
+	Arguments json.RawMessage `json:"arguments"`
+	Content   []responsesText `json:"content"`
+	Summary   []responsesText `json:"summary"`
+	Encrypted string          `json:"encrypted_content"`
+}
+
+type responsesText struct {
+	Text    string `json:"text"`
+	Refusal string `json:"refusal"`
+}
+
+type responsesUsage struct {
+	InputTokens        int64 `json:"input_tokens"`
+	OutputTokens       int64 `json:"output_tokens"`
+	TotalTokens        int64 `json:"total_tokens"`
+	InputTokensDetails struct {
+		CachedTokens int64 `json:"cached_tokens"`
+	} `json:"input_tokens_details"`
+	OutputTokensDetails struct {
+		ReasoningTokens int64 `json:"reasoning_tokens"`
+	} `json:"output_tokens_details"`
+}
+
+// responsesStream turns the events of one Responses answer into updates. The API says most things three times (as deltas, when an
+// item is done, and in the last event); servers that imitate it leave one or two of them out. So what was said is compared
+// with what was passed on, and only the rest goes out. It has no clock, no goroutine and no I/O.
+type responsesStream struct {
+	id     string
+	made   time.Time
+	items  map[string]*responsesOutput // by item id and by "#" and output index
+	last   *responsesOutput
+	calls  int
+	finish string
+	usage  *responsesUsage
+	done   bool
+}
+
+// responsesOutput is an item of the output while it is written.
+type responsesOutput struct {
+	call   *responsesCall
+	said   map[string]bool // the parts of which something was passed on
+	sealed bool
+}
+
+type responsesCall struct {
+	index    int
+	id, name string
+	text     strings.Builder // all arguments so far
+	json     jsonScan
+	sent     bool
+}
+
+// event takes one event and returns what it adds; nil if that is nothing.
+func (s *responsesStream) event(name string, data []byte) (*agent.ResponseUpdate, error) {
+	if bytes.Equal(data, doneMark) { // not of this API, but of some servers
+		s.done = true
+		return nil, nil
+	}
+	var ev responsesEvent
+	if err := json.Unmarshal(data, &ev); err != nil {
+		return nil, fmt.Errorf("an event is no JSON as expected: %w", err)
+	}
+	if ev.Type == "" {
+		ev.Type = name
+	}
+	if ev.Type == "error" || said(ev.Error) && ev.Response == nil && ev.Object == "" {
+		if said(ev.Error) {
+			return nil, serviceError(ev.Error)
+		}
+		return nil, serviceError(data)
+	}
+	if ev.Type == "" && ev.Object == "response" {
+		ev.Type, ev.Response = "response.completed", new(responsesResponse)
+		if err := json.Unmarshal(data, ev.Response); err != nil {
+			return nil, fmt.Errorf("the answer is no JSON as expected: %w", err)
+		}
+	}
+	contents, err := s.contents(&ev)
+	if err != nil || len(contents) == 0 {
+		return nil, err
+	}
+	return s.update(contents), nil
+}
+
+func (s *responsesStream) contents(ev *responsesEvent) (message.Contents, error) {
+	switch ev.Type {
+	case "response.created", "response.in_progress":
+		s.begin(ev.Response)
+	case "response.output_item.added", "response.output_item.done":
+		if ev.Item != nil {
+			return s.item(ev.Item, s.output(ev.Item.ID, ev.OutputIndex), ev.Type == "response.output_item.done")
+		}
+	case "response.output_text.delta", "response.refusal.delta":
+		return s.text(s.of(ev), part("text", ev.ContentIndex), plainText(ev.Delta), true), nil
+	case "response.output_text.done", "response.refusal.done":
+		return s.text(s.of(ev), part("text", ev.ContentIndex), ev.Text+ev.Refusal, false), nil
+	case "response.reasoning_text.delta":
+		return s.reasoning(s.of(ev), part("thought", ev.ContentIndex), plainText(ev.Delta), true), nil
+	case "response.reasoning_text.done":
+		return s.reasoning(s.of(ev), part("thought", ev.ContentIndex), ev.Text, false), nil
+	case "response.reasoning_summary_text.delta":
+		return s.reasoning(s.of(ev), part("summary", ev.SummaryIndex), plainText(ev.Delta), true), nil
+	case "response.reasoning_summary_text.done":
+		return s.reasoning(s.of(ev), part("summary", ev.SummaryIndex), ev.Text, false), nil
+	case "response.function_call_arguments.delta", "response.function_call_arguments.done":
+		call, err := s.call(s.of(ev))
+		if err != nil {
+			return nil, err
+		}
+		call.name = cmp.Or(call.name, ev.Name)
+		if ev.Type == "response.function_call_arguments.delta" {
+			return call.fragment(plainText(ev.Delta)), nil
+		}
+		return call.whole(argumentText(ev.Arguments)), nil
+	case "response.completed", "response.incomplete", "response.failed", "response.cancelled":
+		return s.end(ev)
+	}
+	return nil, nil // events of hosted tools and new ones: nothing that we show
+}
+
+// end takes the last event, which repeats the whole answer.
+func (s *responsesStream) end(ev *responsesEvent) (message.Contents, error) {
+	r := ev.Response
+	if r == nil {
+		r = new(responsesResponse)
+	}
+	s.begin(r)
+	s.usage = r.Usage
+	status := cmp.Or(r.Status, strings.TrimPrefix(ev.Type, "response."))
+	if said(r.Error) {
+		return nil, serviceError(r.Error)
+	}
+	if status == "failed" || status == "cancelled" {
+		return nil, &service{kind: status}
+	}
+	var contents message.Contents
+	for i := range r.Output {
+		added, err := s.item(&r.Output[i], s.output(r.Output[i].ID, json.RawMessage(fmt.Sprint(i))), true)
+		if err != nil {
+			return nil, err
+		}
+		contents = append(contents, added...)
+	}
+	s.finish = agent.FinishReasonStop
+	if s.calls > 0 {
+		s.finish = agent.FinishReasonToolCalls
+	}
+	if status == "incomplete" {
+		// Whatever the reason: the last call may be half of one.
+		s.finish = agent.FinishReasonLength
+		if r.IncompleteDetails != nil && r.IncompleteDetails.Reason == "content_filter" {
+			s.finish = agent.FinishReasonContentFilter
+		}
+	}
+	return contents, nil
+}
+
+func (s *responsesStream) begin(r *responsesResponse) {
+	if r == nil {
+		return
+	}
+	s.id = cmp.Or(s.id, r.ID)
+	if s.made.IsZero() {
+		s.made = unixTime(r.CreatedAt)
+	}
+}
+
+// output finds or makes the item with this id or at this index. With neither it is the last one.
+func (s *responsesStream) output(id string, index json.RawMessage) *responsesOutput {
+	place := ""
+	if n, ok := integer(index); ok {
+		place = fmt.Sprint("#", n)
+	}
+	out := s.items[id]
+	if out == nil || id == "" {
+		out = s.items[place]
+	}
+	if out == nil && id == "" && place == "" {
+		out = s.last
+	}
+	if out == nil {
+		out = &responsesOutput{said: make(map[string]bool)}
+	}
+	if s.items == nil {
+		s.items = make(map[string]*responsesOutput)
+	}
+	if id != "" {
+		s.items[id] = out
+	}
+	if place != "" && s.items[place] == nil {
+		s.items[place] = out
+	}
+	s.last = out
+	return out
+}
+
+func (s *responsesStream) of(ev *responsesEvent) *responsesOutput {
+	return s.output(ev.ItemID, ev.OutputIndex)
+}
+
+// item takes a whole item, at its beginning or its end.
+func (s *responsesStream) item(item *responsesItem, out *responsesOutput, done bool) (contents message.Contents, err error) {
+	switch item.Type {
+	case "function_call":
+		call, err := s.call(out)
+		if err != nil {
+			return nil, err
+		}
+		call.name = cmp.Or(call.name, item.Name)
+		if !call.sent && item.CallID != "" {
+			call.id = item.CallID
+		}
+		// The arguments of an item that begins are what is there already: nothing, or all of it.
+		return call.whole(argumentText(item.Arguments)), nil
+	case "message":
+		for i, p := range item.Content {
+			contents = append(contents, s.text(out, fmt.Sprint("text", i), p.Text+p.Refusal, false)...)
+		}
+	case "reasoning":
+		for i, p := range item.Summary {
+			contents = append(contents, s.reasoning(out, fmt.Sprint("summary", i), p.Text, false)...)
+		}
+		for i, p := range item.Content {
+			contents = append(contents, s.reasoning(out, fmt.Sprint("thought", i), p.Text, false)...)
+		}
+		if done && item.Encrypted != "" && !out.sealed {
+			out.sealed = true
+			contents = append(contents, &message.TextReasoningContent{ProtectedData: item.ID + sealMark + item.Encrypted})
+		}
+	}
+	return contents, nil
+}
+
+// text passes on text of a part: a delta always, the whole only if nothing of the part was passed on before.
+func (s *responsesStream) text(out *responsesOutput, part, text string, delta bool) message.Contents {
+	if text == "" || !delta && out.said[part] {
+		return nil
+	}
+	out.said[part] = true
+	return message.Contents{&message.TextContent{Text: text}}
+}
+
+func (s *responsesStream) reasoning(out *responsesOutput, part, text string, delta bool) message.Contents {
+	if text == "" || !delta && out.said[part] {
+		return nil
+	}
+	if len(out.said) > 0 && !out.said[part] {
+		text = "\n\n" + text // each part of a summary is a paragraph
+	}
+	out.said[part] = true
+	return message.Contents{&message.TextReasoningContent{Text: text}}
+}
+
+// part names a part of an item.
+func part(kind string, index json.RawMessage) string {
+	n, _ := integer(index) // none is the first
+	return fmt.Sprint(kind, n)
+}
+
+// call returns the call that an item is.
+func (s *responsesStream) call(out *responsesOutput) (*responsesCall, error) {
+	if out.call == nil {
+		if s.calls == maxCalls {
+			return nil, errTooManyCalls
+		}
+		out.call = &responsesCall{index: s.calls, id: "call_" + rand.Text()}
+		s.calls++
+	}
+	return out.call, nil
+}
+
+// fragment adds the next piece of the arguments.
+func (c *responsesCall) fragment(text string) message.Contents {
+	restart := c.json.write(text)
+	if restart {
+		c.text.Reset()
+	}
+	c.text.WriteString(text)
+	return c.pass(text, restart)
+}
+
+// whole compares all of the arguments with what is known, and adds what is missing.
+func (c *responsesCall) whole(text string) message.Contents {
+	if rest, ok := strings.CutPrefix(text, c.text.String()); ok {
+		return c.fragment(rest)
+	}
+	if text == "" {
+		return nil
+	}
+	c.json = jsonScan{}
+	c.json.write(text)
+	c.text.Reset()
+	c.text.WriteString(text)
+	return c.pass(text, true)
+}
+
+func (c *responsesCall) pass(text string, restart bool) message.Contents {
+	if c.name == "" { // held back: nobody can do anything with arguments for they do not know what
+		return nil
+	}
+	if !c.sent {
+		text, restart = c.text.String(), false
+	} else if text == "" {
+		return nil
+	}
+	c.sent = true
+	return message.Contents{&message.FunctionCallDelta{Index: c.index, CallID: c.id, Name: c.name, Arguments: text, Restart: restart}}
+}
+
+func (s *responsesStream) complete() bool { return s.done || s.finish != "" }
+func (s *responsesStream) ended() bool    { return s.complete() }
+
+func (s *responsesStream) close() (*agent.ResponseUpdate, error) {
+	started := false
+	for _, out := range s.items {
+		if out.call == nil {
+			continue
+		}
+		started = started || out.call.sent
+		if out.call.name == "" && strings.TrimSpace(out.call.text.String()) != "" {
+			return nil, errNamelessCall
+		}
+	}
+	var contents message.Contents
+	if u := s.usage; u != nil {
+		contents = append(contents, &message.UsageContent{Details: message.UsageDetails{
+			InputTokenCount:       u.InputTokens,
+			OutputTokenCount:      u.OutputTokens,
+			TotalTokenCount:       cmp.Or(u.TotalTokens, u.InputTokens+u.OutputTokens),
+			CachedInputTokenCount: u.InputTokensDetails.CachedTokens,
+			ReasoningTokenCount:   u.OutputTokensDetails.ReasoningTokens,
+		}})
+	}
+	update := s.update(contents)
+	update.FinishReason = finishReason(s.finish, started)
+	return update, nil
+}
+
+func (s *responsesStream) update(contents message.Contents) *agent.ResponseUpdate {
+	return &agent.ResponseUpdate{Role: message.RoleAssistant, Contents: contents, ResponseID: s.id, CreatedAt: s.made}
+}
