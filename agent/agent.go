@@ -162,6 +162,7 @@ func (a *Agent) RunMessage(ctx context.Context, m *message.Message, opts ...Opti
 func (a *Agent) Run(ctx context.Context, messages []*message.Message, opts ...Option) ResponseStream {
 	all := make([]Option, 0, len(a.options)+len(opts))
 	all = append(append(all, a.options...), opts...)
+	messages = slices.DeleteFunc(slices.Clone(messages), func(m *message.Message) bool { return m == nil })
 	return ResponseStream(a.run(ctx, messages, all...))
 }
 

@@ -119,90 +119,130 @@ type outcome struct {
 	err   error
 }
 
+// crew is the tools of one turn at work. Everything but work itself happens in the
+// goroutine that reads the stream.
+type crew struct {
+	*loopRun
+	ctx     context.Context // the run's
+	toolCtx context.Context
+	stop    context.CancelFunc
+	jobs    []*job
+	next    int // the first job that is not started
+	open    int // jobs without a result
+	active  int // those of them that are started
+
+	running  sync.WaitGroup
+	outcomes chan outcome // one per job: a tool that ends when nobody listens any more must not hang
+	expired  chan int     // jobs whose time is over, one per job
+}
+
 // execute yields the settled results, and runs the jobs meanwhile and yields theirs.
 // It returns false if the stream is over.
 func (r *loopRun) execute(ctx context.Context, now []settled, jobs []*job) bool {
-	toolCtx, stop := context.WithCancel(ctx)
-	var running sync.WaitGroup
+	c := &crew{
+		loopRun: r, ctx: ctx, jobs: jobs, open: len(jobs),
+		outcomes: make(chan outcome, len(jobs)), expired: make(chan int, len(jobs)),
+	}
+	c.toolCtx, c.stop = context.WithCancel(ctx)
 	defer func() {
-		stop()
-		wait(&running, stopGrace)
+		c.stop()
+		wait(&c.running, stopGrace)
 	}()
-	// Buffered for all: a tool that answers when nobody listens any more must not
-	// hang on it.
-	outcomes := make(chan outcome, len(jobs))
-	expired := make(chan int, len(jobs))
-	slots := make(chan struct{}, r.cfg.MaxParallel)
-	start := func(i int) {
-		running.Go(func() {
-			outcomes <- r.work(toolCtx, i, jobs[i], expired)
-			<-slots
-		})
-	}
-	next := 0
-	fill := func() {
-		for next < len(jobs) {
-			select {
-			case slots <- struct{}{}:
-				start(next)
-				next++
-			default:
-				return
-			}
-		}
-	}
-	fill()
+	c.fill()
 	for _, s := range now {
 		if !r.emit(ctx, s.call, s.result) {
 			return false
 		}
 	}
-	for open := len(jobs); open > 0; {
+	for c.open > 0 {
+		ok := true
 		select {
-		case o := <-outcomes:
-			j := jobs[o.i]
-			if j.answered {
-				break
-			}
-			if o.err != nil && ctx.Err() != nil {
-				return r.cancelled(ctx, stop, &running, jobs, outcomes, &o)
-			}
-			j.answered = true
-			open--
-			if !r.emit(ctx, j.call, r.result(ctx, j, o)) {
-				return false
-			}
-		case i := <-expired:
-			// The tool may have answered in the same moment: then that counts.
-			if j := jobs[i]; !j.answered && ctx.Err() == nil && len(outcomes) == 0 {
-				outcomes <- outcome{i: i, err: ErrToolTimeout}
-			}
+		case o := <-c.outcomes:
+			ok = c.settle(o)
+		case i := <-c.expired:
+			ok = c.expire(i)
 		case <-ctx.Done():
-			return r.cancelled(ctx, stop, &running, jobs, outcomes, nil)
+			ok = c.cancelled()
 		}
-		fill()
+		if !ok {
+			return false
+		}
+		c.fill()
 	}
 	return true
 }
 
-// cancelled ends a run whose context is over. Tools that have done their work are
-// still reported: it has happened, and whoever keeps the conversation must know.
-func (r *loopRun) cancelled(ctx context.Context, stop func(), running *sync.WaitGroup, jobs []*job, outcomes chan outcome, last *outcome) bool {
-	stop()
-	wait(running, stopGrace)
+// fill starts as many jobs as may run at a time.
+func (c *crew) fill() {
+	for c.next < len(c.jobs) && c.active < c.cfg.MaxParallel {
+		i := c.next
+		c.next++
+		c.active++
+		c.running.Go(func() {
+			o := outcome{i: i, err: errGoexit}
+			defer func() { c.outcomes <- o }()
+			o = c.work(i)
+		})
+	}
+}
+
+// settle takes an outcome. It returns false if the stream is over.
+func (c *crew) settle(o outcome) bool {
+	j := c.jobs[o.i]
+	if j.answered {
+		return true // it was given up on before
+	}
+	if o.err != nil && c.ctx.Err() != nil {
+		return c.cancelled() // it failed because it was told to stop
+	}
+	return c.report(c.ctx, o)
+}
+
+func (c *crew) report(ctx context.Context, o outcome) bool {
+	j := c.jobs[o.i]
+	j.answered = true
+	c.open--
+	c.active--
+	return c.emit(ctx, j.call, c.result(ctx, j, o))
+}
+
+// expire gives up on a job whose time is over, unless it has answered in the same
+// moment.
+func (c *crew) expire(i int) bool {
 	for {
-		if last != nil && last.err == nil && !jobs[last.i].answered {
-			j := jobs[last.i]
-			j.answered = true
-			if !r.emit(context.WithoutCancel(ctx), j.call, r.result(ctx, j, *last)) {
+		select {
+		case o := <-c.outcomes:
+			if !c.settle(o) {
 				return false
 			}
-		}
-		select {
-		case o := <-outcomes:
-			last = &o
+			continue
 		default:
-			return r.fail(context.Cause(ctx))
+		}
+		break
+	}
+	if c.ctx.Err() != nil {
+		return c.cancelled()
+	}
+	if c.jobs[i].answered {
+		return true
+	}
+	return c.report(c.ctx, outcome{i: i, err: ErrToolTimeout})
+}
+
+// cancelled ends a run whose context is over. Tools that have done their work are
+// still reported: it has happened, and whoever keeps the conversation must know. It
+// always returns false.
+func (c *crew) cancelled() bool {
+	c.stop()
+	wait(&c.running, stopGrace)
+	for {
+		select {
+		case o := <-c.outcomes:
+			if o.err == nil && !c.jobs[o.i].answered && !c.report(context.WithoutCancel(c.ctx), o) {
+				return false
+			}
+		default:
+			return c.fail(context.Cause(c.ctx))
 		}
 	}
 }
@@ -222,23 +262,23 @@ func wait(running *sync.WaitGroup, d time.Duration) {
 	}
 }
 
-// work runs one tool. It never panics.
-func (r *loopRun) work(ctx context.Context, i int, j *job, expired chan<- int) (o outcome) {
-	o = outcome{i: i, err: errGoexit}
-	if d := r.cfg.ToolTimeout; d > 0 {
+// work runs one tool, in its own goroutine. It does not panic.
+func (c *crew) work(i int) (o outcome) {
+	o.i = i
+	j, ctx := c.jobs[i], c.toolCtx
+	if d := c.cfg.ToolTimeout; d > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, d, ErrToolTimeout)
 		defer cancel()
 		// A tool that does not heed its context is given up on.
-		defer context.AfterFunc(ctx, func() { expired <- i })()
+		defer context.AfterFunc(ctx, func() { c.expired <- i })()
 	}
 	defer func() {
 		if p := recover(); p != nil {
 			o.err = &PanicError{Value: p, Stack: debug.Stack()}
 		}
 	}()
-	ctx = tool.ContextWithCall(ctx, j.run, j.tool)
-	o.value, o.err = invoke(ctx, r.functions, j.tool, j.run)
+	o.value, o.err = invoke(tool.ContextWithCall(ctx, j.run, j.tool), c.functions, j.tool, j.run)
 	if o.err != nil && errors.Is(context.Cause(ctx), ErrToolTimeout) {
 		o.err = errors.Join(ErrToolTimeout, o.err)
 	}

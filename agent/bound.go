@@ -32,13 +32,15 @@ var UnboundedHistory Middleware = MiddlewareFunc(func(next RunFunc, ctx context.
 // conversation that is too long:
 //
 //   - system messages always stay;
-//   - the newest exchange always stays: the last user message and everything after it,
-//     however long, because a model that does not see the question cannot answer;
-//   - before that, the newest that fits stays, without a gap;
-//   - a call and its results stay or go together, and what stays does not begin with
-//     an answer to something that went.
+//   - whole exchanges go, the oldest first. An exchange is one or more user messages in
+//     a row and everything up to the next;
+//   - if the newest exchange alone is too long, its oldest steps go: a step is an
+//     assistant's message with the results of its calls. Its user messages and its
+//     newest step stay, however long, because a model that does not see what it was
+//     asked cannot answer.
 //
-// It is stateless. b may be nil.
+// So a call and its results stay or go together, and nothing is cut. It is stateless,
+// and it only changes what the model is sent. b may be nil.
 func NewHistoryBound(b *HistoryBound) Middleware {
 	var bound HistoryBound
 	if b != nil {
@@ -57,44 +59,68 @@ func NewHistoryBound(b *HistoryBound) Middleware {
 
 // cut returns the part of messages that fits, or messages itself.
 func (b *HistoryBound) cut(messages []*message.Message) []*message.Message {
-	tokens := 0
+	tokens, count := 0, len(messages)
 	for _, m := range messages {
 		tokens += b.Estimate(m)
 	}
-	fits := func(tokens, count int) bool {
+	fits := func() bool {
 		return (b.MaxTokens < 0 || tokens <= b.MaxTokens) && (b.MaxMessages <= 0 || count <= b.MaxMessages)
 	}
-	if fits(tokens, len(messages)) {
+	if fits() {
 		return messages
 	}
-	// An exchange begins with a user message. Leaving out whole exchanges keeps calls
-	// with their results and questions with their answers.
-	starts := []int{}
-	count := len(messages)
-	for i, m := range messages {
-		if m.Role == message.RoleUser {
-			starts = append(starts, i)
-		}
-	}
-	from := 0
-	for _, start := range starts {
-		for ; from < start; from++ {
-			if messages[from].Role != message.RoleSystem {
-				tokens -= b.Estimate(messages[from])
+	gone := make([]bool, len(messages))
+	drop := func(from, to int) {
+		for i := from; i < to; i++ {
+			if messages[i].Role != message.RoleSystem && !gone[i] {
+				gone[i] = true
+				tokens -= b.Estimate(messages[i])
 				count--
 			}
 		}
-		if fits(tokens, count) {
+	}
+	exchanges := starts(messages, 0, func(m, before *message.Message) bool {
+		return m.Role == message.RoleUser && (before == nil || before.Role != message.RoleUser)
+	})
+	newest := 0
+	for _, start := range exchanges {
+		if fits() {
 			break
+		}
+		drop(newest, start)
+		newest = start
+	}
+	if !fits() {
+		steps := starts(messages, newest, func(m, _ *message.Message) bool { return m.Role == message.RoleAssistant })
+		for i := 0; i+1 < len(steps) && !fits(); i++ {
+			drop(steps[i], steps[i+1])
 		}
 	}
 	kept := make([]*message.Message, 0, count)
 	for i, m := range messages {
-		if i >= from || m.Role == message.RoleSystem {
+		if !gone[i] {
 			kept = append(kept, m)
 		}
 	}
 	return kept
+}
+
+// starts returns the positions from which is reports true, given a message and the one
+// before it, system messages not counted.
+func starts(messages []*message.Message, from int, is func(m, before *message.Message) bool) []int {
+	var at []int
+	var before *message.Message
+	for i := from; i < len(messages); i++ {
+		m := messages[i]
+		if m.Role == message.RoleSystem {
+			continue
+		}
+		if is(m, before) {
+			at = append(at, i)
+		}
+		before = m
+	}
+	return at
 }
 
 // EstimateTokens guesses a message's tokens: one for every three bytes of text, 1000

@@ -135,8 +135,10 @@ func (o functionOpt) Value() any        { return FunctionInvocationMiddleware(o)
 func (o maxIterationsOpt) Value() any   { return int(o) }
 func (o toolTimeoutOpt) Value() any     { return time.Duration(o) }
 
-// WithTool offers the model a tool. Of two tools with one name the later counts,
-// so a run can replace a tool of the agent's configuration.
+// WithTool offers the model a tool. Of two tools with one name the later counts, so a
+// run can replace a tool of the agent's configuration; but a declaration never
+// replaces a tool that runs here: clients send declarations, and a client must not
+// take over a call that is meant for the server.
 func WithTool(t tool.Tool) Option { return toolOpt{t} }
 
 // WithTools offers the model several tools; it is several [WithTool] in one.
@@ -148,7 +150,8 @@ func WithTools(ts ...tool.Tool) Option {
 	return g
 }
 
-// Tools returns the tools that opts offer, in order, each name once.
+// Tools returns the tools that opts offer, in order, each name once (see [WithTool]).
+// Providers read the tools this way.
 func Tools(opts []Option) []tool.Tool {
 	var all []tool.Tool
 	at := make(map[string]int)
@@ -157,7 +160,10 @@ func Tools(opts []Option) []tool.Tool {
 			continue
 		}
 		if i, ok := at[t.Name()]; ok {
-			all[i] = t
+			_, runs := t.(tool.FuncTool)
+			if _, ran := all[i].(tool.FuncTool); runs || !ran {
+				all[i] = t
+			}
 			continue
 		}
 		at[t.Name()] = len(all)

@@ -1,7 +1,9 @@
 package agent
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/lockstep-go/lockstep/message"
 )
@@ -15,8 +17,9 @@ const unansweredText = "The call was not run: the conversation went on without i
 //   - each call has exactly one result, right after the message with the call: a call
 //     that was never answered gets a neutral one, later results for an answered call
 //     are left out, results of calls that are not there, too;
-//   - arguments are a JSON object: servers with prompt templates parse them and fail
-//     on what a model wrote wrongly. What was wrong with them, the result says;
+//   - arguments are a JSON object and names are not empty: servers with prompt
+//     templates parse them and fail on what a model wrote wrongly. What was wrong, the
+//     result says;
 //   - fragments, usage and messages without contents are left out.
 //
 // Calls of one id in several turns belong to the results that come before the next.
@@ -92,10 +95,8 @@ func keep(m *message.Message) (*message.Message, []*message.FunctionCallContent)
 			if !c.InformationalOnly {
 				calls = append(calls, c)
 			}
-			if _, err := parseArguments(c.Arguments); err != nil {
-				sane := *c
-				sane.Arguments = "{}"
-				contents, changed = append(contents, &sane), true
+			if sane := sanitize(c); sane != c {
+				contents, changed = append(contents, sane), true
 				continue
 			}
 		}
@@ -107,4 +108,19 @@ func keep(m *message.Message) (*message.Message, []*message.FunctionCallContent)
 	kept := *m
 	kept.Contents = slices.Clip(contents)
 	return &kept, calls
+}
+
+// sanitize returns c, or a copy that vendors accept.
+func sanitize(c *message.FunctionCallContent) *message.FunctionCallContent {
+	_, err := parseArguments(c.Arguments)
+	usable := err == nil && strings.TrimSpace(c.Arguments) != ""
+	if usable && c.Name != "" {
+		return c
+	}
+	sane := *c
+	sane.Name = cmp.Or(sane.Name, "unnamed")
+	if !usable {
+		sane.Arguments = "{}"
+	}
+	return &sane
 }

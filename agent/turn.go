@@ -38,7 +38,8 @@ type turn struct {
 
 	calls    []*callState          // in the order in which they were opened
 	byIndex  map[int]*callState    // the call that a fragment's index means now
-	messageI map[messageKey]string // the provider's message ids and ours
+	renamed  map[messageKey]string // the provider's message ids and ours
+	last     map[message.Role]string
 	response Response
 }
 
@@ -64,7 +65,8 @@ type callState struct {
 }
 
 func newTurn(ids *idSet, newID func() string) *turn {
-	return &turn{ids: ids, newID: newID, byIndex: make(map[int]*callState), messageI: make(map[messageKey]string)}
+	return &turn{ids: ids, newID: newID, byIndex: make(map[int]*callState),
+		renamed: make(map[messageKey]string), last: make(map[message.Role]string)}
 }
 
 // take reads one update of the provider and returns what to pass on: nearly always
@@ -77,6 +79,7 @@ func (t *turn) take(u *ResponseUpdate) []*ResponseUpdate {
 	out.Role = cmp.Or(u.Role, message.RoleAssistant)
 	out.MessageID = t.messageID(u.MessageID, out.Role)
 	out.Contents = make(message.Contents, 0, len(u.Contents))
+	var before []*ResponseUpdate
 	for _, c := range u.Contents {
 		switch c := c.(type) {
 		case nil:
@@ -91,31 +94,43 @@ func (t *turn) take(u *ResponseUpdate) []*ResponseUpdate {
 				out.Contents = append(out.Contents, d)
 			}
 		case *message.FunctionResultContent:
-			out.Contents = append(out.Contents, t.providerResult(c, &out)...)
+			call, messageID, role, c := t.providerResult(c)
+			if call != nil && messageID == out.MessageID {
+				out.Contents = append(out.Contents, call)
+			} else if call != nil {
+				before = append(before, &ResponseUpdate{Role: role, MessageID: messageID, Contents: message.Contents{call}})
+			}
+			out.Contents = append(out.Contents, c)
 		default:
 			out.Contents = append(out.Contents, c)
 		}
 	}
 	if len(u.Contents) > 0 && len(out.Contents) == 0 && u.FinishReason == "" && len(u.AdditionalProperties) == 0 {
-		return nil // all of it is held back
+		return before // all of it is held back
 	}
-	t.response.Update(&out)
-	return []*ResponseUpdate{&out}
+	updates := append(before, &out)
+	for _, u := range updates {
+		t.response.Update(u)
+	}
+	return updates
 }
 
 // messageID maps a provider's message id to one that the conversation has not used
-// before this turn.
+// before this turn. No id means the message that is being written.
 func (t *turn) messageID(provided string, role message.Role) string {
+	if provided == "" && t.last[role] != "" {
+		return t.last[role]
+	}
 	key := messageKey{provided, role}
-	if id, ok := t.messageI[key]; ok {
-		return id
+	id, ok := t.renamed[key]
+	if !ok {
+		if id = provided; id == "" || t.ids.messages[id] {
+			id = "msg_" + t.newID()
+		}
+		t.ids.messages[id] = true
+		t.renamed[key] = id
 	}
-	id := provided
-	if id == "" || t.ids.messages[id] {
-		id = "msg_" + t.newID()
-	}
-	t.ids.messages[id] = true
-	t.messageI[key] = id
+	t.last[role] = id
 	return id
 }
 
@@ -202,35 +217,26 @@ func (t *turn) whole(c *message.FunctionCallContent, u *ResponseUpdate) *message
 	return &message.FunctionCallDelta{CallID: st.id, Name: st.name, Arguments: c.Arguments, Index: st.index, Restart: true}
 }
 
-// providerResult notes that the provider has run a call itself, and puts the
-// complete call before its result.
-func (t *turn) providerResult(c *message.FunctionResultContent, u *ResponseUpdate) message.Contents {
-	var out message.Contents
+// providerResult notes that the provider has run a call itself. It returns the
+// complete call if it was not passed on yet, and the result under the call's id.
+func (t *turn) providerResult(c *message.FunctionResultContent) (call *message.FunctionCallContent, messageID string, role message.Role, result *message.FunctionResultContent) {
 	for _, st := range t.calls {
-		if st.answered || st.providerID != c.CallID && st.id != c.CallID {
+		if st.answered || st.providerID != c.CallID {
 			continue
 		}
 		st.answered = true
 		if !st.done {
 			st.done = true
-			call := st.content(nil)
-			if st.messageID == u.MessageID {
-				out = append(out, call)
-			} else {
-				// The call belongs to another message than the result: it has to go
-				// there, and it is only now that it is known to be complete.
-				t.response.Update(&ResponseUpdate{Role: st.role, MessageID: st.messageID, Contents: message.Contents{call}})
-				out = append(out, call)
-			}
+			call = st.content(nil)
 		}
 		if st.id != c.CallID {
 			renamed := *c
 			renamed.CallID = st.id
 			c = &renamed
 		}
-		break
+		return call, st.messageID, st.role, c
 	}
-	return append(out, c)
+	return nil, "", "", c
 }
 
 // content is the complete call.

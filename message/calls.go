@@ -1,6 +1,9 @@
 package message
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // Unanswered returns the calls in a conversation that have no result after them, in
 // order. A result answers the nearest call before it that has its id, so ids may
@@ -35,89 +38,134 @@ func Unanswered(messages []*Message) []*FunctionCallContent {
 // stands where its first fragment was. The argument is not changed; contents that
 // need no joining are shared with the result.
 //
-// A piece of reasoning that carries ProtectedData ends its content: what follows is
-// another.
+// A piece that carries additional properties is not joined to the one before it,
+// and a piece of reasoning that carries ProtectedData ends its content: what follows
+// is another.
 func CoalesceContents(cs Contents) Contents {
-	complete := make(map[string]*FunctionCallContent)
+	j := joiner{
+		out:       make(Contents, 0, len(cs)),
+		complete:  make(map[string]*FunctionCallContent),
+		placed:    make(map[*FunctionCallContent]bool),
+		fragments: make(map[string]*joinedCall),
+		byIndex:   make(map[int]string),
+	}
 	for _, c := range cs {
 		if call, ok := c.(*FunctionCallContent); ok {
-			complete[call.CallID] = call
+			j.complete[call.CallID] = call
 		}
 	}
-	out := make(Contents, 0, len(cs))
-	fragments := make(map[string]*FunctionCallContent) // by call id
-	byIndex := make(map[int]string)                    // call id of the fragments that name none
-	own := make(map[Content]bool)                      // made here, may be appended to
-	placed := make(map[*FunctionCallContent]bool)
 	for _, c := range cs {
 		switch c := c.(type) {
+		case nil:
 		case *TextContent:
-			if last, ok := lastOf[*TextContent](out); ok && joinable(&c.ContentHeader) {
-				if !own[last] {
-					last = &TextContent{ContentHeader: last.ContentHeader, Text: last.Text}
-					out[len(out)-1], own[last] = last, true
-				}
-				last.Text += c.Text
-				continue
-			}
+			j.text(c)
 		case *TextReasoningContent:
-			if last, ok := lastOf[*TextReasoningContent](out); ok && last.ProtectedData == "" && joinable(&c.ContentHeader) {
-				if !own[last] {
-					last = &TextReasoningContent{ContentHeader: last.ContentHeader, Text: last.Text}
-					out[len(out)-1], own[last] = last, true
-				}
-				last.Text += c.Text
-				last.ProtectedData = c.ProtectedData
-				continue
-			}
+			j.reasoning(c)
 		case *FunctionCallContent:
-			if placed[c] {
-				continue
-			}
-			placed[c] = true
+			j.place(c)
 		case *FunctionCallDelta:
-			id := c.CallID
-			if id == "" {
-				id = byIndex[c.Index]
-			} else {
-				byIndex[c.Index] = id
-			}
-			if call := complete[id]; call != nil {
-				if !placed[call] {
-					placed[call] = true
-					out = append(out, call)
-				}
-				continue
-			}
-			call := fragments[id]
-			if call == nil {
-				call = &FunctionCallContent{CallID: id, Name: c.Name}
-				fragments[id] = call
-				out = append(out, call)
-			}
-			if call.Name == "" {
-				call.Name = c.Name
-			}
-			if c.Restart {
-				call.Arguments = ""
-			}
-			call.Arguments += c.Arguments
-			continue
+			j.fragment(c)
+		default:
+			j.flush()
+			j.out = append(j.out, c)
 		}
-		out = append(out, c)
 	}
-	return out
+	j.flush()
+	for _, f := range j.fragments {
+		f.call.Arguments = f.arguments.String()
+	}
+	return j.out
 }
 
-func lastOf[T Content](cs Contents) (T, bool) {
-	if len(cs) == 0 {
-		var none T
-		return none, false
-	}
-	last, ok := cs[len(cs)-1].(T)
-	return last, ok
+// joiner keeps text in builders until it is complete: a long answer in small pieces
+// must not be copied once per piece.
+type joiner struct {
+	out  Contents
+	run  []Content       // the adjacent texts, or pieces of reasoning, seen last
+	join strings.Builder // their text
+
+	complete  map[string]*FunctionCallContent // calls that were reported, by id
+	placed    map[*FunctionCallContent]bool
+	fragments map[string]*joinedCall // calls of which there are only fragments
+	byIndex   map[int]string         // the id that an index means, for fragments that name none
 }
 
-// joinable reports whether a piece may be absorbed by the one before it: nothing
-// that an application has attached to it would be lost.
-func joinable(h *ContentHeader) bool { return len(h.AdditionalProperties) == 0 }
+type joinedCall struct {
+	call      *FunctionCallContent
+	arguments strings.Builder
+}
+
+func (j *joiner) text(c *TextContent) {
+	if len(j.run) > 0 {
+		if _, ok := j.run[0].(*TextContent); !ok || len(c.AdditionalProperties) > 0 {
+			j.flush()
+		}
+	}
+	j.run = append(j.run, c)
+	j.join.WriteString(c.Text)
+}
+
+func (j *joiner) reasoning(c *TextReasoningContent) {
+	if n := len(j.run); n > 0 {
+		last, ok := j.run[n-1].(*TextReasoningContent)
+		if !ok || last.ProtectedData != "" || len(c.AdditionalProperties) > 0 {
+			j.flush()
+		}
+	}
+	j.run = append(j.run, c)
+	j.join.WriteString(c.Text)
+}
+
+// flush puts what was joined in its place.
+func (j *joiner) flush() {
+	if len(j.run) == 0 {
+		return
+	}
+	if len(j.run) == 1 {
+		j.out = append(j.out, j.run[0])
+	} else {
+		switch first := j.run[0].(type) {
+		case *TextContent:
+			j.out = append(j.out, &TextContent{ContentHeader: first.ContentHeader, Text: j.join.String()})
+		case *TextReasoningContent:
+			last := j.run[len(j.run)-1].(*TextReasoningContent)
+			j.out = append(j.out, &TextReasoningContent{ContentHeader: first.ContentHeader, Text: j.join.String(), ProtectedData: last.ProtectedData})
+		}
+	}
+	j.run = j.run[:0]
+	j.join.Reset()
+}
+
+func (j *joiner) place(call *FunctionCallContent) {
+	if !j.placed[call] {
+		j.placed[call] = true
+		j.flush()
+		j.out = append(j.out, call)
+	}
+}
+
+func (j *joiner) fragment(c *FunctionCallDelta) {
+	id := c.CallID
+	if id == "" {
+		id = j.byIndex[c.Index]
+	} else {
+		j.byIndex[c.Index] = id
+	}
+	if call := j.complete[id]; call != nil {
+		j.place(call)
+		return
+	}
+	f := j.fragments[id]
+	if f == nil {
+		f = &joinedCall{call: &FunctionCallContent{CallID: id}}
+		j.fragments[id] = f
+		j.place(f.call)
+	}
+	if f.call.Name == "" {
+		f.call.Name = c.Name
+	}
+	if c.Restart {
+		f.arguments.Reset()
+	}
+	f.arguments.WriteString(c.Arguments)
+}

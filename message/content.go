@@ -156,13 +156,13 @@ type UsageContent struct {
 // UsageDetails counts tokens. The cached and the reasoning count are parts of the
 // input and the output count, not additions to them. Zero means none or unknown.
 type UsageDetails struct {
-	InputTokenCount       int64
-	OutputTokenCount      int64
-	TotalTokenCount       int64
-	CachedInputTokenCount int64
-	ReasoningTokenCount   int64
+	InputTokenCount       int64 `json:"inputTokens,omitempty"`
+	OutputTokenCount      int64 `json:"outputTokens,omitempty"`
+	TotalTokenCount       int64 `json:"totalTokens,omitempty"`
+	CachedInputTokenCount int64 `json:"cachedInputTokens,omitempty"`
+	ReasoningTokenCount   int64 `json:"reasoningTokens,omitempty"`
 	// AdditionalCounts are the vendor's other counters by name.
-	AdditionalCounts map[string]int64
+	AdditionalCounts map[string]int64 `json:"additional,omitempty"`
 }
 
 // Add adds other to u.

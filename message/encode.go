@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/lockstep-go/lockstep/jsondoc"
 )
 
 // The names of the kinds in the JSON form.
@@ -158,8 +160,8 @@ func textError(s string) error {
 }
 
 // UnmarshalJSON decodes what MarshalJSON wrote. An object of an unknown type
-// becomes a [RawContent]. A result that is no string stays JSON text
-// (json.RawMessage), so that numbers keep their digits.
+// becomes a [RawContent]. A result that is no string becomes a jsondoc.Value, so that
+// numbers keep their digits.
 func (cs *Contents) UnmarshalJSON(text []byte) error {
 	var items []json.RawMessage
 	if err := json.Unmarshal(text, &items); err != nil {
@@ -237,7 +239,11 @@ func decodeResult(w wire) any {
 	if w.Result[0] == '"' && json.Unmarshal(w.Result, &s) == nil {
 		return s
 	}
-	return bytes.Clone(w.Result)
+	doc, err := jsondoc.Parse(w.Result, &jsondoc.ParseOptions{KeepLast: true, ReplaceInvalid: true, MaxDepth: 10_000})
+	if err != nil {
+		return json.RawMessage(bytes.Clone(w.Result))
+	}
+	return doc
 }
 
 type messageJSON struct {
@@ -278,14 +284,11 @@ func (m *Message) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// encodeResult is the JSON of a tool's result, without the escapes of characters
-// that encoding/json makes for HTML.
+// encodeResult is the JSON of a tool's result.
 func encodeResult(v any) (string, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
+	doc, err := jsondoc.From(v)
+	if err != nil {
 		return "", err
 	}
-	return string(bytes.TrimSuffix(b.Bytes(), []byte("\n"))), nil
+	return doc.String(), nil
 }

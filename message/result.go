@@ -1,9 +1,6 @@
 package message
 
-import (
-	"encoding/json"
-	"strings"
-)
+import "strings"
 
 // FunctionResultContent is what a tool answered to one call.
 type FunctionResultContent struct {
@@ -33,7 +30,7 @@ const FailedText = "Error: the tool failed."
 
 // Text is the result as models and user interfaces get it: a string as it is,
 // a [ResultText] its text, contents the text among them, everything else as JSON
-// (nil slices and maps as [] and {}, characters not escaped). nil is "" for a
+// (nil slices and maps as [] and {}, as jsondoc.From makes it). nil is "" for a
 // success and [FailedText] for a failure. A result that has no JSON form counts as
 // failed. Text never contains c.Error's text.
 func (c *FunctionResultContent) Text() string {
@@ -53,8 +50,6 @@ func (c *FunctionResultContent) Text() string {
 		return textOf(r)
 	case []Content:
 		return textOf(r)
-	case json.RawMessage:
-		return string(r)
 	}
 	text, err := encodeResult(c.Result)
 	if err != nil {
