@@ -110,12 +110,12 @@ func (r *Reducer) activity(e *ActivitySnapshot) {
 	case m == nil:
 		m = r.insert(len(r.list), &fresh)
 	case m.Role == RoleActivity:
-		if replace { // metadata stays
-			m.ActivityType, m.ActivityContent, m.SubagentRunID = e.ActivityType, e.Content, e.SubagentRunID
+		if replace {
+			fresh.Metadata = m.Metadata // it stays
+			m = r.replace(m, &fresh)
 		}
 	case replace:
-		*m = entry{Message: fresh}
-		r.index() // the calls it may have had are gone
+		m = r.replace(m, &fresh)
 	default:
 		return
 	}
@@ -132,8 +132,24 @@ func (r *Reducer) activityDelta(e *ActivityDelta) error {
 	if err != nil {
 		return &DeltaError{Event: TypeActivityDelta, MessageID: e.MessageID, Err: err}
 	}
-	m.ActivityType, m.ActivityContent = e.ActivityType, content
+	changed := m.Message
+	changed.ActivityType, changed.ActivityContent = e.ActivityType, content
+	r.replace(m, &changed)
 	return nil
+}
+
+// replace puts another message into the first place that holds m. An entry may
+// be in two places, after a snapshot of a history with an id twice, and then
+// the other one stays as it is.
+func (r *Reducer) replace(m *entry, by *Message) *entry {
+	n := &entry{Message: *by}
+	r.list[slices.Index(r.list, m)] = n
+	if len(m.ToolCalls) > 0 || slices.Contains(r.list, m) {
+		r.index() // the calls it had are gone, or only in its other place
+	} else {
+		r.byID[n.ID] = n
+	}
+	return n
 }
 
 // snapshot restates the conversation.
