@@ -51,7 +51,7 @@ bench: ## speed as ratios against peers, in one run
 
 .PHONY: golden
 golden: ## write the golden conversations anew; look at the difference before you commit it
-	$(GO) test ./thread/... -run Golden -update
+	$(GO) test ./server -run TestGolden$$ -update
 
 .PHONY: clean
 clean: ## what the other targets made

@@ -10,6 +10,7 @@ import (
 	"mime"
 	"net/http"
 	"time"
+	"unicode/utf8"
 
 	"github.com/lockstep-go/lockstep/agent"
 	"github.com/lockstep-go/lockstep/agui"
@@ -202,9 +203,19 @@ func (h *Handler) readInput(w http.ResponseWriter, r *http.Request) (*agui.RunAg
 		fail(w, http.StatusBadRequest, problem{Message: "the body could not be read"})
 		return nil, false
 	}
+	if !utf8.Valid(body) {
+		// Not replaced by U+FFFD, as a viewer's stream would be: two thread ids
+		// must not become one.
+		fail(w, http.StatusBadRequest, problem{Message: "the body is not UTF-8"})
+		return nil, false
+	}
 	input, err := agui.DecodeInput(body, nil)
 	if err != nil {
 		fail(w, http.StatusBadRequest, inputProblem(err))
+		return nil, false
+	}
+	if input.ThreadID == "" {
+		fail(w, http.StatusBadRequest, problem{Path: "/threadId", Message: "a thread id is a non-empty string"})
 		return nil, false
 	}
 	return input, true

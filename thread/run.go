@@ -122,7 +122,9 @@ func (t *Thread) begin(f *fold, key string, req Request) (*driver, []draft, erro
 		mark := state.Mark{By: state.BySystem}
 		var change jsondoc.Patch
 		if edited.Changed {
-			mark.By = state.ByUser
+			if in.State.Kind() == jsondoc.KindObject && in.State.Len() > 0 {
+				mark.By = state.ByUser // else it is the configured initial state
+			}
 			change = jsondoc.Diff(orNull(f.doc.State), edited.State, nil)
 		}
 		// Live predictions ended with the run that made them, so the view of a
