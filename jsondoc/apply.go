@@ -3,6 +3,7 @@ package jsondoc
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -152,7 +153,7 @@ func (a *applier) put(doc Value, p Pointer, kind edKind, x Value) (Value, error)
 		return doc, fmt.Errorf("the document would have %d bytes, more than the %d that are allowed", r.Size(), a.maxSize)
 	}
 	levels := strings.Count(string(p), "/")
-	if levels+int(x.n.height) > a.maxDepth && levels+exactHeight(x, a.maxDepth) > a.maxDepth {
+	if deeper(x, a.maxDepth-levels) {
 		return doc, fmt.Errorf("the document would be nested more than %d levels deep", a.maxDepth)
 	}
 	return r, nil
@@ -182,11 +183,13 @@ func (a *applier) edit(v Value, p Pointer, kind edKind, x Value) (Value, error) 
 		if !found {
 			return v, fmt.Errorf("there is nothing at %q on the way", clip(token))
 		}
-		kid, err := a.edit(v.n.box.kids[i], rest, kind, x)
+		kid := v.n.box.at(i)
+		was := kid.n.size
+		kid, err := a.edit(kid, rest, kind, x)
 		if err != nil {
 			return v, err
 		}
-		return a.replaceKid(v, i, kid), nil
+		return a.replaceKid(v, i, kid, was), nil
 	}
 	switch v.Kind() {
 	case KindArray:
@@ -212,7 +215,7 @@ func (a *applier) edit(v Value, p Pointer, kind edKind, x Value) (Value, error) 
 	if kind == edRemove {
 		return a.removeKid(v, i), nil
 	}
-	return a.replaceKid(v, i, x), nil
+	return a.replaceKid(v, i, x, v.n.box.at(i).n.size), nil
 }
 
 func isLen(token string, n int) bool {
@@ -220,11 +223,11 @@ func isLen(token string, n int) bool {
 	return ok && i == n
 }
 
-// Inverse returns the patch that takes the document back: for r the result of
-// p.Apply(doc), inverse.Apply(r) equals doc. A member that p removed comes back
-// as the last one. Tests are dropped. It fails as Apply does.
+// Inverse returns the patch that takes the document back: applied to the result
+// of p.Apply(doc) it gives a document that equals doc. A member that p removed
+// comes back as the last one; tests are left out. It fails as Apply does.
 func (p Patch) Inverse(doc Value) (Patch, error) {
-	var back Patch // reversed
+	var back Patch // in reverse order
 	for i, op := range p {
 		next, err := Patch{op}.Apply(doc, nil)
 		if err != nil {
@@ -237,73 +240,43 @@ func (p Patch) Inverse(doc Value) (Patch, error) {
 		back = op.invert(doc, back)
 		doc = next
 	}
-	for i, j := 0, len(back)-1; i < j; i, j = i+1, j-1 {
-		back[i], back[j] = back[j], back[i]
-	}
+	slices.Reverse(back)
 	return back, nil
 }
 
-// invert appends, last first, what undoes op on doc, to which op applies.
+// invert appends, the last one first, the operations that undo op. op applies to
+// doc.
 func (op Operation) invert(doc Value, back Patch) Patch {
-	old, had := doc.At(op.Path)
-	inArray := false
-	path := op.Path
-	if parent, token, ok := op.Path.Parent(); ok {
-		if holder, _ := doc.At(parent); holder.Kind() == KindArray {
-			inArray = true
-			if token == "-" {
-				path = parent.Index(holder.Len())
-			}
-		}
-	}
-	undoAdd := func() Operation {
-		if had && !inArray {
-			return Operation{Op: "replace", Path: path, Value: old}
-		}
-		return Operation{Op: "remove", Path: path}
-	}
-	switch op.Op {
-	case "add", "copy":
-		return append(back, undoAdd())
-	case "remove":
-		if path == "" {
-			return append(back, Operation{Op: "replace", Path: "", Value: old})
-		}
-		return append(back, Operation{Op: "add", Path: path, Value: old})
-	case "replace":
-		return append(back, Operation{Op: "replace", Path: path, Value: old})
-	case "move":
-		if op.From == op.Path {
-			return back
-		}
-		// Not a move back: where op wrote over a member that contained from's
-		// place or not, add and remove are right either way.
+	old, _ := doc.At(op.Path)
+	switch {
+	case op.Op == "test" || op.Op == "move" && op.From == op.Path:
+		return back
+	case op.Path == "" || op.Op == "replace":
+		return append(back, Operation{Op: "replace", Path: op.Path, Value: old})
+	case op.Op == "remove":
+		return append(back, Operation{Op: "add", Path: op.Path, Value: old})
+	case op.Op == "move":
+		// Where the value arrives is a place in what is left without it.
 		moved, _ := doc.At(op.From)
-		if path == "" {
-			return append(back, Operation{Op: "replace", Path: "", Value: old})
-		}
-		if token, arr := tailOf(doc, op); arr {
-			path = token
-			return append(back, Operation{Op: "add", Path: op.From, Value: moved}, Operation{Op: "remove", Path: path})
-		}
-		return append(back, Operation{Op: "add", Path: op.From, Value: moved}, undoAdd())
+		var e applier
+		doc, _ = e.edit(doc, op.From, edRemove, Value{})
+		back = append(back, Operation{Op: "add", Path: op.From, Value: moved})
 	}
-	return back
+	return append(back, undoAdd(doc, op.Path))
 }
 
-// tailOf names the place that a move to an array's end or middle ended up at.
-func tailOf(doc Value, op Operation) (Pointer, bool) {
-	rest, err := Patch{{Op: "remove", Path: op.From}}.Apply(doc, nil)
-	if err != nil {
-		return "", false
+// undoAdd undoes the adding of a value at p to doc.
+func undoAdd(doc Value, p Pointer) Operation {
+	parent, token, _ := p.Parent()
+	holder, _ := doc.At(parent)
+	if holder.Kind() == KindArray {
+		if token == "-" {
+			p = parent.Index(holder.Len())
+		}
+		return Operation{Op: "remove", Path: p}
 	}
-	parent, token, _ := op.Path.Parent()
-	holder, _ := rest.At(parent)
-	if holder.Kind() != KindArray {
-		return "", false
+	if old, had := holder.Get(token); had {
+		return Operation{Op: "replace", Path: p, Value: old}
 	}
-	if token == "-" {
-		return parent.Index(holder.Len()), true
-	}
-	return op.Path, true
+	return Operation{Op: "remove", Path: p}
 }

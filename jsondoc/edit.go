@@ -1,9 +1,6 @@
 package jsondoc
 
-import (
-	"slices"
-	"strings"
-)
+import "slices"
 
 // editor makes changed copies of containers. The zero editor copies each
 // container that it changes. One with an owner copies a container once and
@@ -21,114 +18,122 @@ func (e *editor) disown() {
 	}
 }
 
-func (e *editor) owns(v Value) bool {
-	return e.owner != nil && v.n.box.owner == e.owner
-}
-
-// replaceKid sets the child i of a container.
-func (e *editor) replaceKid(v Value, i int, x Value) Value {
-	old := v.n.box.kids[i]
-	if old.n == x.n {
-		return v
+// mine returns v's node if the editor owns it, else a copy that it owns, with
+// room for spare more children.
+func (e *editor) mine(v Value, spare int) *node {
+	old := v.n.box
+	if e.owner != nil && old.owner == e.owner {
+		return v.n
 	}
-	n := v.n
-	if !e.owns(v) {
-		n = e.copy(v, slices.Clone(v.n.box.kids))
-	}
-	n.box.kids[i] = x
-	n.height = max(n.height, raise(x.n.height))
-	if size, ok := swapSize(n.size, old.n.size, x.n.size); ok {
-		n.size = size
-	} else {
-		n.measure()
-	}
-	return Value{n}
-}
-
-// copy is v's node with other children. The caller sets size and height right.
-func (e *editor) copy(v Value, kids []Value) *node {
 	b := &boxed{}
-	b.box = box{shape: v.n.box.shape, kids: kids, owner: e.owner}
+	b.box = box{shape: old.shape, tree: old.tree, owner: e.owner}
+	if old.tree == nil {
+		b.box.kids = make([]Value, len(old.kids), len(old.kids)+spare)
+		copy(b.box.kids, old.kids)
+	}
 	b.node = node{kind: v.n.kind, height: v.n.height, size: v.n.size, box: &b.box}
 	return &b.node
 }
 
+// replaceKid sets the child i of a container. was is the size that the child
+// before had; if the editor owned it, x may be the same node in another size.
+func (e *editor) replaceKid(v Value, i int, x Value, was uint32) Value {
+	if v.n.box.at(i).n == x.n && x.n.size == was && v.n.height > x.n.height {
+		return v
+	}
+	n := e.mine(v, 0)
+	if n.box.tree != nil {
+		n.box.tree = n.box.tree.set(e.owner, i, x)
+	} else {
+		n.box.kids[i] = x
+	}
+	n.resize(was, x.n.size)
+	n.height = max(n.height, raise(x.n.height))
+	return Value{n}
+}
+
 // insertItem puts x before the item i of an array, at its end for i = length.
 func (e *editor) insertItem(v Value, i int, x Value) Value {
-	n := v.n
-	if e.owns(v) {
-		n.box.kids = slices.Insert(n.box.kids, i, x)
-	} else {
-		old := v.n.box.kids
-		kids := make([]Value, len(old)+1)
-		copy(kids, old[:i])
-		kids[i] = x
-		copy(kids[i+1:], old[i:])
-		n = e.copy(v, kids)
+	n := e.mine(v, 1)
+	n.box.insert(e.owner, i, x)
+	comma := uint32(0)
+	if n.box.len() > 1 {
+		comma = 1
 	}
-	n.grown(x, 0)
+	n.resize(0, addSize(x.n.size, comma))
+	n.height = max(n.height, raise(x.n.height))
 	return Value{n}
 }
 
 // appendMember adds a member whose name v does not have.
 func (e *editor) appendMember(v Value, name string, x Value) Value {
-	old := v.n.box
-	names := make([]string, len(old.shape.names)+1)
-	copy(names, old.shape.names)
-	names[len(names)-1] = strings.Clone(name)
-	s := &shape{names: names}
-	added := addSize(encodedLen(name), 1)
-	s.size = addSize(old.shape.size, added)
-	n := v.n
-	if e.owns(v) {
-		n.box.kids = append(n.box.kids, x)
-	} else {
-		kids := make([]Value, len(old.kids)+1)
-		copy(kids, old.kids)
-		kids[len(kids)-1] = x
-		n = e.copy(v, kids)
+	n := e.mine(v, 1)
+	n.box.shape = n.box.shape.extend(name)
+	n.box.insert(e.owner, n.box.len(), x)
+	more := nameSize(name)
+	if n.box.len() > 1 {
+		more = addSize(more, 1)
 	}
-	n.box.shape = s
-	n.grown(x, added)
+	n.resize(0, addSize(x.n.size, more))
+	n.height = max(n.height, raise(x.n.height))
 	return Value{n}
 }
 
-// grown adds a new child x, and the bytes of its name, to n's size and height.
-func (n *node) grown(x Value, name uint32) {
-	n.height = max(n.height, raise(x.n.height))
-	n.size = addSize(n.size, addSize(x.n.size, name))
-	if len(n.box.kids) > 1 {
-		n.size = addSize(n.size, 1)
+func (b *box) insert(o *owner, i int, x Value) {
+	if b.tree == nil {
+		b.kids = slices.Insert(b.kids, i, x)
+		if len(b.kids) > flatMax {
+			b.tree, b.kids = newTree(b.kids), nil
+		}
+		return
 	}
+	left, right := b.tree.insert(o, i, x)
+	if right != nil {
+		left = &tree{subs: []*tree{left, right}, owner: o}
+		left.count()
+	}
+	b.tree = left
 }
 
 // removeKid takes the child i out of a container.
 func (e *editor) removeKid(v Value, i int) Value {
-	n := v.n
-	gone := n.box.kids[i].n.size
-	if len(n.box.kids) > 1 {
+	old := v.n.box
+	gone := old.at(i).n.size
+	if old.len() > 1 {
 		gone = addSize(gone, 1)
 	}
-	s := n.box.shape
-	if s != nil {
-		gone = addSize(gone, addSize(encodedLen(s.names[i]), 1))
-		names := slices.Delete(slices.Clone(s.names), i, i+1)
-		s = newShape(names)
+	if old.shape != nil {
+		gone = addSize(gone, nameSize(old.shape.names[i]))
 	}
-	if e.owns(v) {
-		n.box.kids = slices.Delete(n.box.kids, i, i+1)
+	n := e.mine(v, 0)
+	b := n.box
+	if b.shape != nil {
+		b.shape = b.shape.without(i)
+	}
+	if b.tree == nil {
+		b.kids = slices.Delete(b.kids, i, i+1)
 	} else {
-		old := n.box.kids
-		kids := make([]Value, len(old)-1)
-		copy(kids, old[:i])
-		copy(kids[i:], old[i+1:])
-		n = e.copy(v, kids)
+		b.tree = b.tree.remove(e.owner, i)
+		for len(b.tree.subs) == 1 {
+			b.tree = b.tree.subs[0]
+		}
+		// Well below flatMax, so that an array does not change its form at each
+		// step of somebody who adds and removes one item.
+		if b.tree.len() <= flatMax/2 {
+			b.kids, b.tree = b.list(), nil
+		}
 	}
-	n.box.shape = s
-	if size, ok := swapSize(n.size, gone, 0); ok {
-		n.size = size
-	} else {
-		n.measure()
-	}
+	n.resize(gone, 0)
 	return Value{n}
+}
+
+// resize counts bytes that went and bytes that came, the children being already
+// what they will be. Where the size was too large to be counted it is summed up
+// anew.
+func (n *node) resize(gone, come uint32) {
+	if n.size == sizeCap || gone > n.size {
+		n.measure(n.box.list())
+		return
+	}
+	n.size = addSize(n.size-gone, come)
 }

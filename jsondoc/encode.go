@@ -19,7 +19,7 @@ func (v Value) AppendJSON(dst []byte) []byte {
 		return appendString(dst, n.text)
 	case KindArray:
 		dst = append(dst, '[')
-		for i, k := range n.box.kids {
+		for i, k := range n.box.all() {
 			if i > 0 {
 				dst = append(dst, ',')
 			}
@@ -28,7 +28,7 @@ func (v Value) AppendJSON(dst []byte) []byte {
 		return append(dst, ']')
 	case KindObject:
 		dst = append(dst, '{')
-		for i, k := range n.box.kids {
+		for i, k := range n.box.all() {
 			if i > 0 {
 				dst = append(dst, ',')
 			}
@@ -141,7 +141,7 @@ func (v Value) appendCanonical(dst []byte) []byte {
 		return appendCanonicalNumber(dst, n.text)
 	case KindArray:
 		dst = append(dst, '[')
-		for i, k := range n.box.kids {
+		for i, k := range n.box.all() {
 			if i > 0 {
 				dst = append(dst, ',')
 			}
@@ -149,7 +149,8 @@ func (v Value) appendCanonical(dst []byte) []byte {
 		}
 		return append(dst, ']')
 	case KindObject:
-		order := make([]int, len(n.box.kids))
+		kids := n.box.list()
+		order := make([]int, len(kids))
 		for i := range order {
 			order[i] = i
 		}
@@ -162,7 +163,7 @@ func (v Value) appendCanonical(dst []byte) []byte {
 			}
 			dst = appendString(dst, names[at])
 			dst = append(dst, ':')
-			dst = n.box.kids[at].appendCanonical(dst)
+			dst = kids[at].appendCanonical(dst)
 		}
 		return append(dst, '}')
 	}

@@ -16,13 +16,16 @@ func equal(a, b Value, rule NumberRule) bool {
 	if a.n == nil || b.n == nil || a.n.kind != b.n.kind {
 		return false
 	}
+	if rule == ByText && a.n.size != b.n.size {
+		return false // the same members in another order take the same bytes
+	}
 	switch a.n.kind {
 	case KindNull:
 		return true
 	case KindNumber:
 		return sameNumber(a.n.text, b.n.text, rule)
 	case KindArray:
-		x, y := a.n.box.kids, b.n.box.kids
+		x, y := a.n.box.list(), b.n.box.list()
 		if len(x) != len(y) {
 			return false
 		}
@@ -33,21 +36,17 @@ func equal(a, b Value, rule NumberRule) bool {
 		}
 		return true
 	case KindObject:
-		x, y := a.n.box, b.n.box
-		if len(x.kids) != len(y.kids) {
+		x, y := a.n.box.list(), b.n.box.list()
+		if len(x) != len(y) {
 			return false
 		}
-		if x.shape == y.shape {
-			for i := range x.kids {
-				if !equal(x.kids[i], y.kids[i], rule) {
-					return false
-				}
+		p, q := a.n.box.shape, b.n.box.shape
+		for i := range x {
+			j := i
+			if p != q {
+				j = q.findNear(p.names[i], i)
 			}
-			return true
-		}
-		for i, name := range x.shape.names {
-			j := y.shape.findNear(name, i)
-			if j < 0 || !equal(x.kids[i], y.kids[j], rule) {
+			if j < 0 || !equal(x[i], y[j], rule) {
 				return false
 			}
 		}

@@ -2,15 +2,22 @@ package jsondoc
 
 import "fmt"
 
-// Conflict is a place that both sides changed, differently. Absent values mean
-// that the place does not exist on that side.
+// Conflict is a place that both sides changed, and not in the same way. An
+// absent value means that the place does not exist there: removed, or not yet
+// added.
 type Conflict struct {
-	Path               Pointer // in the result
+	// Path is the place in the result of the merge; for an item that did not
+	// get into the result, the index it would have had.
+	Path               Pointer
 	Base, Ours, Theirs Value
 }
 
-// Policy decides a conflict: the value the place gets (absent: it is removed),
-// or false to refuse the merge.
+// Policy decides a conflict. It returns the value for the place, an absent one
+// to leave it out, or false to refuse the merge.
+//
+// Where the sides brought the items of an array into two orders, the conflict is
+// the whole array. A policy that returns one of the two arrays chooses its
+// order, and the items are merged all the same; another value is used as it is.
 type Policy func(Conflict) (Value, bool)
 
 // Ours is the [Policy] that keeps our side of every conflict.
@@ -26,31 +33,55 @@ func Reject(Conflict) (Value, bool) { return Value{}, false }
 type MergeOptions struct {
 	// Policy decides conflicts; nil means [Ours].
 	Policy Policy
-	// Identity names the members that tell items of an array apart, in the
-	// order of preference; nil means id, key.
+	// Identity names the members that tell an array's items apart, as in
+	// [DiffOptions].
 	Identity []string
+	// Numbers says which numbers count as unchanged; the default is [ByText].
+	Numbers NumberRule
 }
 
-// ConflictError is returned by [Merge] when the policy refused.
+// ConflictError is the error of a [Merge] that the policy refused.
 type ConflictError struct {
-	Conflicts []Conflict // all that were found, in the order of the document
+	Conflicts []Conflict // all of the merge, not only those refused; never empty
 }
 
 func (e *ConflictError) Error() string {
-	return fmt.Sprintf("jsondoc: merge: %d conflicts, the first at %q", len(e.Conflicts), clip(string(e.Conflicts[0].Path)))
+	c := e.Conflicts[0]
+	return fmt.Sprintf("jsondoc: merge refused: %d places were changed on both sides, the first is %q (ours %s, theirs %s)",
+		len(e.Conflicts), clip(string(c.Path)), clip(c.Ours.String()), clip(c.Theirs.String()))
 }
 
-// Merge joins two changed versions of base. Each conflict is listed, however the
-// policy decides it.
+// Merge joins two documents that were both made from base. What one side changed
+// is in the result; what both changed alike, too; where they changed one place
+// differently, there is a conflict: the policy decides it, and it is listed.
+// No change of either side gets lost without being listed.
+//
+// Objects are merged member by member and arrays item by item: items are paired
+// by identity if all three arrays have one (see [DiffOptions]), else each side's
+// with base's as in [Diff]. A change beside a removal of what contains it is a
+// conflict. What both sides add in one place of an array is all kept, in an
+// order that does not depend on which side is which. Where base has nothing or
+// null, two objects are merged as if it had an empty one, and so are two arrays
+// whose items have an identity.
+//
+// With Equal as =, Merge(b, b, x) = x, Merge(b, x, b) = x and Merge(b, x, x) = x;
+// and if there are no conflicts Merge(b, x, y) = Merge(b, y, x).
+//
+// The error is a *[ConflictError] if the policy refused a conflict; the list of
+// conflicts is returned all the same.
 func Merge(base, ours, theirs Value, opts *MergeOptions) (Value, []Conflict, error) {
 	if opts == nil {
 		opts = &MergeOptions{}
 	}
-	m := merger{policy: opts.Policy}
+	m := merger{
+		aligner: newAligner(opts.Identity, opts.Numbers, base.Size()+ours.Size()+theirs.Size()),
+		editor:  editor{owner: &owner{}},
+		policy:  opts.Policy,
+	}
 	if m.policy == nil {
 		m.policy = Ours
 	}
-	v := m.merge(base, ours, theirs, "")
+	v := m.merge(base, ours, theirs)
 	if m.refused {
 		return Value{}, m.conflicts, &ConflictError{m.conflicts}
 	}
@@ -58,40 +89,108 @@ func Merge(base, ours, theirs Value, opts *MergeOptions) (Value, []Conflict, err
 }
 
 type merger struct {
+	aligner
+	editor
 	policy    Policy
 	conflicts []Conflict
 	refused   bool
+	path      Pointer
 }
 
-func (m *merger) merge(base, ours, theirs Value, at Pointer) Value {
-	switch {
-	case equal(theirs, base, ByText) || equal(ours, theirs, ByText):
+// inside merges at a place within the current one.
+func (m *merger) inside(p Pointer, base, ours, theirs Value) Value {
+	outer := m.path
+	m.path = p
+	v := m.merge(base, ours, theirs)
+	m.path = outer
+	return v
+}
+
+func (m *merger) merge(base, ours, theirs Value) Value {
+	if ours.n == theirs.n || theirs.n == base.n {
 		return ours
-	case equal(ours, base, ByText):
+	}
+	if ours.n == base.n {
 		return theirs
 	}
-	if base.Kind() == KindObject && ours.Kind() == KindObject && theirs.Kind() == KindObject {
-		r := ours
-		for name, o := range ours.Members() {
-			b, _ := base.Get(name)
-			t, _ := theirs.Get(name)
-			r = r.With(name, m.merge(b, o, t, at.Child(name)))
-		}
-		for name, t := range theirs.Members() {
-			if _, ok := ours.Get(name); ok {
-				continue
-			}
-			b, _ := base.Get(name)
-			r = r.With(name, m.merge(b, Value{}, t, at.Child(name)))
-		}
-		return r
+	kind := ours.Kind()
+	if kind != theirs.Kind() || kind != base.Kind() && base.Kind() > KindNull {
+		kind = KindAbsent // nothing to merge inside
 	}
-	c := Conflict{at, base, ours, theirs}
+	// Objects need no comparison as a whole, their members' says it all; but at
+	// the top it gives back exactly the side that changed, in its order.
+	if kind == KindObject && m.path != "" {
+		return m.object(base, ours, theirs)
+	}
+	switch {
+	case m.unchanged(base, theirs) || m.unchanged(ours, theirs):
+		return ours
+	case m.unchanged(base, ours):
+		return theirs
+	}
+	switch kind {
+	case KindObject:
+		return m.object(base, ours, theirs)
+	case KindArray:
+		if v, ok := m.array(base, ours, theirs); ok {
+			return v
+		}
+	}
+	v, ok := m.conflict(base, ours, theirs)
+	if !ok {
+		return ours
+	}
+	return v
+}
+
+func (m *merger) unchanged(a, b Value) bool {
+	if a.n == nil || b.n == nil || a.n.box == nil {
+		return equal(a, b, m.rule)
+	}
+	return m.same(a, b)
+}
+
+func (m *merger) conflict(base, ours, theirs Value) (Value, bool) {
+	c := Conflict{m.path, base, ours, theirs}
 	m.conflicts = append(m.conflicts, c)
 	v, ok := m.policy(c)
 	if !ok {
 		m.refused = true
-		return ours
 	}
-	return v
+	return v, ok
+}
+
+func (m *merger) object(base, ours, theirs Value) Value {
+	if base.Kind() != KindObject {
+		base = newObject(noNames, nil)
+	}
+	result := ours
+	b, o, t := base.n.box, ours.n.box, theirs.n.box
+	// The names of ours; and where ours lacks one, those of theirs.
+	for i, x := range o.all() {
+		name := o.shape.names[i]
+		was, is := memberNear(b, name, i), memberNear(t, name, i)
+		if x.n == is.n || is.n == was.n {
+			continue
+		}
+		result = result.with(&m.editor, name, m.inside(m.path.Child(name), was, x, is))
+	}
+	for i, x := range t.all() {
+		name := t.shape.names[i]
+		if o.shape.findNear(name, i) >= 0 {
+			continue
+		}
+		if was := memberNear(b, name, i); x.n != was.n {
+			result = result.with(&m.editor, name, m.inside(m.path.Child(name), was, Value{}, x))
+		}
+	}
+	return result
+}
+
+// memberNear is Get with a guess at the position.
+func memberNear(b *box, name string, guess int) Value {
+	if i := b.shape.findNear(name, guess); i >= 0 {
+		return b.at(i)
+	}
+	return Value{}
 }

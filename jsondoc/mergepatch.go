@@ -14,8 +14,7 @@ func MergePatch(doc, patch Value) Value {
 	if doc.Kind() != KindObject {
 		doc = newObject(noNames, nil)
 	}
-	for i, name := range patch.n.box.shape.names {
-		x := patch.n.box.kids[i]
+	for name, x := range patch.Members() {
 		if x.IsNull() {
 			doc = doc.Without(name)
 			continue

@@ -1,8 +1,8 @@
 package jsondoc
 
 import (
+	"iter"
 	"math"
-	"sync/atomic"
 )
 
 // node is the one kind of thing a Value points at. It never changes once a
@@ -18,11 +18,13 @@ type node struct {
 	box    *box   // arrays and objects only
 }
 
-// box holds a container's children.
+// box holds a container's children: items, or the members' values in the order
+// of the shape's names. Small containers have a slice, large ones a tree.
 type box struct {
-	shape *shape  // member names, nil for arrays
-	kids  []Value // items, or the members' values in the order of shape.names
-	owner *owner  // the editor that may still write here; see editor
+	shape *shape // nil for arrays
+	kids  []Value
+	tree  *tree
+	owner *owner // the editor that may still write here; see editor
 }
 
 // boxed is a container's node and its box in one allocation.
@@ -35,118 +37,93 @@ type boxed struct {
 // seen. It must have a size: pointers to zero-size values need not differ.
 type owner struct{ _ byte }
 
+// flatMax is up to how many children lie in a slice.
+const flatMax = 64
+
 const (
 	sizeCap   = math.MaxUint32
 	heightCap = math.MaxUint16
 )
 
-// shape is the list of an object's member names. Objects with the same names in
-// the same order share it: all versions of one object, and the items of a list
-// that was parsed. Replacing a member's value therefore copies no name, and two
-// objects of one shape compare without looking a name up.
-type shape struct {
-	names []string
-	size  uint32                           // bytes of the names with quotes and colons
-	index atomic.Pointer[map[string]int32] // built at the first look-up in a wide object
-}
-
-// linearNames is up to how many names a look-up goes through the list; above
-// it a map is quicker, building it included, as soon as an object is asked twice.
-const linearNames = 8
-
-var noNames = &shape{}
-
-func newShape(names []string) *shape {
-	s := &shape{names: names}
-	for _, n := range names {
-		s.size = addSize(s.size, addSize(encodedLen(n), 1))
+func (b *box) len() int {
+	if b.tree != nil {
+		return b.tree.len()
 	}
-	return s
+	return len(b.kids)
 }
 
-// find returns the position of name, or -1.
-func (s *shape) find(name string) int {
-	if len(s.names) <= linearNames {
-		for i, n := range s.names {
-			if n == name {
-				return i
+func (b *box) at(i int) Value {
+	if b.tree != nil {
+		return b.tree.at(i)
+	}
+	return b.kids[i]
+}
+
+// list returns all children. The slice must not be changed; for a large
+// container it is made anew.
+func (b *box) list() []Value {
+	if b.tree == nil {
+		return b.kids
+	}
+	all := make([]Value, 0, b.tree.len())
+	b.tree.leaves(func(part []Value) bool {
+		all = append(all, part...)
+		return true
+	})
+	return all
+}
+
+func (b *box) all() iter.Seq2[int, Value] {
+	return func(yield func(int, Value) bool) {
+		if b.tree == nil {
+			for i, k := range b.kids {
+				if !yield(i, k) {
+					return
+				}
 			}
+			return
 		}
-		return -1
+		i := 0
+		b.tree.leaves(func(part []Value) bool {
+			for _, k := range part {
+				if !yield(i, k) {
+					return false
+				}
+				i++
+			}
+			return true
+		})
 	}
-	m := s.index.Load()
-	if m == nil {
-		m = s.buildIndex()
-	}
-	if i, ok := (*m)[name]; ok {
-		return int(i)
-	}
-	return -1
 }
 
-// buildIndex may run in several goroutines at once; each makes the same map and
-// one of them stays.
-func (s *shape) buildIndex() *map[string]int32 {
-	m := make(map[string]int32, len(s.names))
-	for i, n := range s.names {
-		m[n] = int32(i)
+// setKids stores the children, of which it keeps the slice.
+func (b *box) setKids(kids []Value) {
+	if len(kids) > flatMax {
+		b.tree = newTree(kids)
+	} else {
+		b.kids = kids
 	}
-	s.index.CompareAndSwap(nil, &m)
-	return s.index.Load()
 }
 
-// findNear is find with a guess: objects that belong together mostly have their
-// members in the same order.
-func (s *shape) findNear(name string, guess int) int {
-	if guess < len(s.names) && s.names[guess] == name {
-		return guess
-	}
-	return s.find(name)
-}
-
-func addSize(a, b uint32) uint32 {
-	if c := a + b; c >= a {
-		return c
-	}
-	return sizeCap
-}
-
-// swapSize is the size of a container whose part of old bytes becomes one of
-// new bytes, or false if a saturated figure hides the answer.
-func swapSize(total, old, new uint32) (uint32, bool) {
-	if total == sizeCap || old > total {
-		return sizeCap, false
-	}
-	return addSize(total-old, new), true
-}
-
+// newArray and newObject keep the slice.
 func newArray(kids []Value) Value {
-	b := &boxed{}
-	return b.array(kids)
-}
-
-func (b *boxed) array(kids []Value) Value {
-	b.box.kids = kids
-	b.node = node{kind: KindArray, box: &b.box}
-	b.node.measure()
-	return Value{&b.node}
+	return new(boxed).build(KindArray, nil, kids)
 }
 
 func newObject(s *shape, kids []Value) Value {
-	b := &boxed{}
-	return b.object(s, kids)
+	return new(boxed).build(KindObject, s, kids)
 }
 
-func (b *boxed) object(s *shape, kids []Value) Value {
-	b.box.shape, b.box.kids = s, kids
-	b.node = node{kind: KindObject, box: &b.box}
-	b.node.measure()
+func (b *boxed) build(kind Kind, s *shape, kids []Value) Value {
+	b.box.shape = s
+	b.box.setKids(kids)
+	b.node.kind, b.node.box = kind, &b.box
+	b.node.measure(kids)
 	return Value{&b.node}
 }
 
 // measure sets a container's size and height from its children.
-func (n *node) measure() {
-	kids := n.box.kids
+func (n *node) measure(kids []Value) {
 	size, height := uint32(2), uint16(0)
 	if len(kids) > 1 {
 		size = addSize(size, uint32(min(len(kids)-1, sizeCap)))
@@ -161,12 +138,19 @@ func (n *node) measure() {
 	n.size, n.height = size, raise(height)
 }
 
+func addSize(a, b uint32) uint32 {
+	if c := a + b; c >= a {
+		return c
+	}
+	return sizeCap
+}
+
 // raise is the height of a container whose tallest child has the height h.
 //
 // An editor that replaces a child only ever raises the height: finding the
 // tallest of the others would make a one-member edit cost the whole object. So
 // the figure may be too large, never too small; who refuses a document for it
-// asks exactHeight first.
+// asks deeper first.
 func raise(h uint16) uint16 {
 	if h == heightCap {
 		return h
@@ -174,20 +158,18 @@ func raise(h uint16) uint16 {
 	return h + 1
 }
 
-// exactHeight walks v; limit bounds how deep it looks.
-func exactHeight(v Value, limit int) int {
-	if v.n == nil || v.n.box == nil {
-		return 0
+// deeper reports whether v is nested more than limit levels deep.
+func deeper(v Value, limit int) bool {
+	if v.n == nil || int(v.n.height) <= limit && v.n.height < heightCap {
+		return false
 	}
 	if limit <= 0 {
-		return 1
+		return v.n.box != nil
 	}
-	h := 0
-	for _, k := range v.n.box.kids {
-		// A child whose bound is no higher than what was found cannot matter.
-		if int(k.n.height) > h {
-			h = max(h, exactHeight(k, limit-1))
+	for _, k := range v.n.box.all() {
+		if deeper(k, limit-1) {
+			return true
 		}
 	}
-	return h + 1
+	return false
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"unicode/utf8"
 )
 
@@ -16,14 +15,19 @@ type ParseOptions struct {
 	// MaxBytes is how long the text may be; 0 means no limit.
 	MaxBytes int
 	// KeepLast accepts objects that repeat a name: the last value wins, at the
-	// place of the first. Without it such a text is refused, because readers
-	// disagree on what it says (RFC 8259 section 4).
+	// place of the first, as in JSON.parse. Without it such a text is refused,
+	// because readers disagree on what it says (RFC 8259 section 4).
 	KeepLast bool
 	// ReplaceInvalid accepts bytes that are not UTF-8 and escapes of half a
 	// surrogate pair, and reads U+FFFD in their place, as encoding/json does.
 	// Without it such a text is refused: the replacement would change what
-	// another reader sees.
+	// another reader sees, and nobody would know.
 	ReplaceInvalid bool
+	// Like is a document that the text probably resembles: an older version of
+	// it. The result shares with it what is the same at the same place, so that
+	// memory is saved and [Diff] between the two need not look there. What is
+	// read does not depend on it.
+	Like Value
 }
 
 const (
@@ -46,23 +50,31 @@ func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("jsondoc: %s at byte %d%s", e.Reason, e.Offset, where)
 }
 
-// Parse reads one JSON document (RFC 8259), with white space around it. Numbers
-// keep their text. The data are copied; the caller may change them afterwards.
-// Errors are of type *[SyntaxError]. No depth, size or nonsense makes it panic.
+// Parse reads one JSON document (RFC 8259), with white space around it and
+// nothing else: a byte order mark is refused. Numbers keep their text, members
+// their order. The data are copied; the caller may change them afterwards.
+// Errors are of type *[SyntaxError]; no depth, size or nonsense makes it panic.
+//
+// The parts of a document are allocated together: one string that is kept may
+// keep up to 8 KiB of its neighbours in memory.
 func Parse(data []byte, opts *ParseOptions) (Value, error) {
 	if opts == nil {
 		opts = &ParseOptions{}
 	}
-	depth := opts.MaxDepth
-	if depth <= 0 {
-		depth = defaultMaxDepth
-	}
-	p := parser{data: data, opts: opts, depth: min(depth, hardMaxDepth)}
 	if opts.MaxBytes > 0 && len(data) > opts.MaxBytes {
-		return Value{}, &SyntaxError{Offset: opts.MaxBytes, Reason: fmt.Sprintf("text of %d bytes is longer than the %d that are allowed", len(data), opts.MaxBytes)}
+		return Value{}, &SyntaxError{
+			Offset: opts.MaxBytes,
+			Reason: fmt.Sprintf("text of %d bytes is longer than the %d that are allowed", len(data), opts.MaxBytes),
+		}
 	}
+	p := parser{data: data, opts: opts, depth: opts.MaxDepth}
+	if p.depth <= 0 {
+		p.depth = defaultMaxDepth
+	}
+	p.depth = min(p.depth, hardMaxDepth)
+	p.arena.expect(len(data))
 	p.space()
-	v, ok := p.value()
+	v, ok := p.value(opts.Like)
 	if ok {
 		p.space()
 		if p.i < len(p.data) {
@@ -70,11 +82,8 @@ func Parse(data []byte, opts *ParseOptions) (Value, error) {
 		}
 	}
 	if !ok {
-		var b strings.Builder
-		for _, t := range slices.Backward(p.path) {
-			b.WriteString(string(Pointer("").Child(t)))
-		}
-		p.err.Path = Pointer(b.String())
+		slices.Reverse(p.path)
+		p.err.Path = Path(p.path...)
 		return Value{}, p.err
 	}
 	return v, nil
@@ -93,11 +102,18 @@ func MustParse(s string) Value {
 	return v
 }
 
+// parser reads by example: each value has a model, the value at its place in
+// ParseOptions.Like or its elder sibling in an array. What is the same as in the
+// model is shared with it, above all the names of an object's members, which
+// then are not even looked at one by one.
 type parser struct {
 	data  []byte
 	i     int
 	depth int // levels left
 	opts  *ParseOptions
+	arena arena
+	kids  []Value  // children of the open containers
+	names []string // names of the open objects that differ from their model
 	err   *SyntaxError
 	path  []string // of the error, innermost first
 }
@@ -105,17 +121,6 @@ type parser struct {
 func (p *parser) fail(at int, reason string) bool {
 	p.err = &SyntaxError{Offset: at, Reason: reason}
 	return false
-}
-
-func (p *parser) space() {
-	for p.i < len(p.data) {
-		switch p.data[p.i] {
-		case ' ', '\t', '\n', '\r':
-			p.i++
-		default:
-			return
-		}
-	}
 }
 
 func (p *parser) unexpected(want string) bool {
@@ -129,21 +134,42 @@ func (p *parser) unexpected(want string) bool {
 	return p.fail(p.i, fmt.Sprintf("%q where %s should be", r, want))
 }
 
-func (p *parser) value() (Value, bool) {
-	if p.i >= len(p.data) {
-		return Value{}, p.unexpected("a value")
+// peek returns the next byte, 0 at the end of the text.
+func (p *parser) peek() byte {
+	if p.i < len(p.data) {
+		return p.data[p.i]
 	}
-	switch c := p.data[p.i]; c {
-	case '{':
-		return p.object()
-	case '[':
-		return p.array()
-	case '"':
-		s, ok := p.str()
-		if !ok {
-			return Value{}, false
+	return 0
+}
+
+// next is peek behind white space.
+func (p *parser) next() byte {
+	if c := p.peek(); c > ' ' {
+		return c
+	}
+	p.space()
+	return p.peek()
+}
+
+func (p *parser) space() {
+	for p.i < len(p.data) {
+		switch p.data[p.i] {
+		case ' ', '\t', '\n', '\r':
+			p.i++
+		default:
+			return
 		}
-		return Value{&node{kind: KindString, size: encodedLen(s), text: s}}, true
+	}
+}
+
+func (p *parser) value(like Value) (Value, bool) {
+	switch c := p.peek(); c {
+	case '"':
+		return p.stringValue(like)
+	case '{':
+		return p.object(like)
+	case '[':
+		return p.array(like)
 	case 't':
 		return p.literal("true", True)
 	case 'f':
@@ -152,13 +178,7 @@ func (p *parser) value() (Value, bool) {
 		return p.literal("null", Null)
 	default:
 		if c == '-' || isDigit(c) {
-			n := scanNumber(p.data[p.i:])
-			if n == 0 {
-				return Value{}, p.fail(p.i, "malformed number")
-			}
-			text := string(p.data[p.i : p.i+n])
-			p.i += n
-			return numberValue(text), true
+			return p.number(like)
 		}
 	}
 	return Value{}, p.unexpected("a value")
@@ -172,38 +192,96 @@ func (p *parser) literal(text string, v Value) (Value, bool) {
 	return v, true
 }
 
+func (p *parser) number(like Value) (Value, bool) {
+	n := scanNumber(p.data[p.i:])
+	if n == 0 {
+		return Value{}, p.fail(p.i, "malformed number")
+	}
+	text := p.data[p.i : p.i+n]
+	p.i += n
+	if n <= 3 {
+		if k, ok := smallInt(text); ok {
+			return smallInts[k], true
+		}
+	}
+	if like.n != nil && like.n.kind == KindNumber && like.n.text == string(text) {
+		return like, true
+	}
+	x := p.arena.node()
+	x.kind, x.size, x.text = KindNumber, uint32(min(n, sizeCap)), p.arena.copy(text)
+	return Value{x}, true
+}
+
+// smallInt reads up to three digits that smallInts has; "-1" and "1.5" are none.
+func smallInt(text []byte) (int, bool) {
+	k := 0
+	for _, c := range text {
+		if !isDigit(c) {
+			return 0, false
+		}
+		k = k*10 + int(c-'0')
+	}
+	return k, k < len(smallInts)
+}
+
+func (p *parser) stringValue(like Value) (Value, bool) {
+	raw, plain, ok := p.str()
+	if !ok {
+		return Value{}, false
+	}
+	if like.n != nil && like.n.kind == KindString && like.n.text == string(raw) {
+		return like, true
+	}
+	x := p.arena.node()
+	x.kind, x.text = KindString, p.arena.copy(raw)
+	if plain {
+		x.size = uint32(min(len(raw)+2, sizeCap))
+	} else {
+		x.size = encodedLen(x.text)
+	}
+	return Value{x}, true
+}
+
 func (p *parser) enter() bool {
 	if p.depth == 0 {
 		return p.fail(p.i, "nested too deep")
 	}
 	p.depth--
 	p.i++
-	p.space()
 	return true
 }
 
-func (p *parser) array() (Value, bool) {
+func (p *parser) array(like Value) (Value, bool) {
 	if !p.enter() {
 		return Value{}, false
 	}
-	var kids []Value
-	if p.i < len(p.data) && p.data[p.i] == ']' {
+	var models []Value
+	if like.n != nil && like.n.kind == KindArray {
+		models = like.n.box.list()
+	}
+	base := len(p.kids)
+	if p.next() == ']' {
 		p.i++
 	} else {
+		var model Value
 		for {
-			v, ok := p.value()
+			if i := len(p.kids) - base; i < len(models) {
+				model = models[i]
+			}
+			v, ok := p.value(model)
 			if !ok {
-				p.path = append(p.path, strconv.Itoa(len(kids)))
+				p.path = append(p.path, strconv.Itoa(len(p.kids)-base))
 				return Value{}, false
 			}
-			kids = append(kids, v)
-			p.space()
-			if p.i < len(p.data) && p.data[p.i] == ',' {
+			model = v
+			p.kids = append(p.kids, v)
+			c := p.next()
+			if c == ',' {
 				p.i++
-				p.space()
+				p.next()
 				continue
 			}
-			if p.i < len(p.data) && p.data[p.i] == ']' {
+			if c == ']' {
 				p.i++
 				break
 			}
@@ -211,191 +289,175 @@ func (p *parser) array() (Value, bool) {
 		}
 	}
 	p.depth++
-	return newArray(slices.Clip(kids)), true
+	kids := p.kids[base:]
+	v := like
+	if len(kids) != len(models) || like.Kind() != KindArray || !sameAll(kids, models) {
+		v = p.arena.boxed().build(KindArray, nil, p.arena.values(kids))
+	}
+	p.kids = p.kids[:base]
+	return v, true
 }
 
-func (p *parser) object() (Value, bool) {
+func sameAll(a, b []Value) bool {
+	for i := range a {
+		if a[i].n != b[i].n {
+			return false
+		}
+	}
+	return true
+}
+
+func (p *parser) object(like Value) (Value, bool) {
 	if !p.enter() {
 		return Value{}, false
 	}
-	var names []string
-	var kids []Value
-	var seen map[string]int
-	if p.i < len(p.data) && p.data[p.i] == '}' {
-		p.i++
-		p.depth++
-		return newObject(noNames, nil), true
+	var model *shape
+	var models []Value
+	if like.n != nil && like.n.kind == KindObject {
+		model, models = like.n.box.shape, like.n.box.list()
 	}
+	base := len(p.kids)
+	if p.next() == '}' {
+		p.i++
+	} else {
+		for {
+			// With n members read, and the names of all of them the model's.
+			n := len(p.kids) - base
+			if model == nil || n == len(model.names) || !p.sameName(model, n) {
+				return p.members(base, model, models)
+			}
+			if !p.colon() {
+				return Value{}, false
+			}
+			v, ok := p.value(models[n])
+			if !ok {
+				p.path = append(p.path, model.names[n])
+				return Value{}, false
+			}
+			p.kids = append(p.kids, v)
+			c := p.next()
+			if c == ',' {
+				p.i++
+				p.next()
+				continue
+			}
+			if c == '}' {
+				p.i++
+				break
+			}
+			return Value{}, p.unexpected("a comma or the object's end")
+		}
+	}
+	p.depth++
+	kids := p.kids[base:]
+	v := like
+	switch {
+	case model == nil || len(kids) == 0 && len(models) > 0:
+		v = p.arena.boxed().build(KindObject, noNames, nil)
+	case len(kids) < len(models):
+		s := p.arena.shape(model.names[:len(kids):len(kids)])
+		v = p.arena.boxed().build(KindObject, s, p.arena.values(kids))
+	case !sameAll(kids, models):
+		v = p.arena.boxed().build(KindObject, model, p.arena.values(kids))
+	}
+	p.kids = p.kids[:base]
+	return v, true
+}
+
+// sameName reads a member's name if it is the model's name n, written without
+// escapes.
+func (p *parser) sameName(model *shape, n int) bool {
+	name := model.names[n]
+	end := p.i + 1 + len(name)
+	if end >= len(p.data) || p.data[p.i] != '"' || p.data[end] != '"' ||
+		string(p.data[p.i+1:end]) != name || model.escaped {
+		return false
+	}
+	p.i = end + 1
+	return true
+}
+
+func (p *parser) colon() bool {
+	if p.next() != ':' {
+		return p.unexpected("a colon")
+	}
+	p.i++
+	p.next()
+	return true
+}
+
+// members reads an object on from a member that the model does not have at its
+// place; the children from base on are those before it.
+func (p *parser) members(base int, model *shape, models []Value) (Value, bool) {
+	first := len(p.names)
+	if n := len(p.kids) - base; n > 0 {
+		p.names = append(p.names, model.names[:n]...)
+	}
+	var seen map[string]int // once there are many names
 	for {
-		if p.i >= len(p.data) || p.data[p.i] != '"' {
+		if p.peek() != '"' {
 			return Value{}, p.unexpected("a member's name")
 		}
 		at := p.i
-		name, ok := p.str()
+		raw, _, ok := p.str()
 		if !ok {
 			return Value{}, false
 		}
+		name := p.arena.name(raw)
+		names := p.names[first:]
 		dup := -1
-		if seen == nil && len(names) > linearNames {
-			seen = make(map[string]int)
+		if seen == nil && len(names) == 2*scanNames {
+			seen = make(map[string]int, 4*scanNames)
 			for i, n := range names {
 				seen[n] = i
 			}
 		}
-		if seen != nil {
-			if i, ok := seen[name]; ok {
-				dup = i
-			}
+		if seen == nil {
+			dup = scan(names, name)
+		} else if i, found := seen[name]; found {
+			dup = i
 		} else {
-			dup = slices.Index(names, name)
+			seen[name] = len(names)
 		}
 		if dup >= 0 && !p.opts.KeepLast {
 			p.path = append(p.path, name)
 			return Value{}, p.fail(at, fmt.Sprintf("member %q appears twice", clip(name)))
 		}
-		p.space()
-		if p.i >= len(p.data) || p.data[p.i] != ':' {
-			return Value{}, p.unexpected("a colon")
+		var like Value
+		if model != nil {
+			if i := model.findNear(name, len(names)); i >= 0 {
+				like = models[i]
+			}
 		}
-		p.i++
-		p.space()
-		v, ok := p.value()
+		if !p.colon() {
+			return Value{}, false
+		}
+		v, ok := p.value(like)
 		if !ok {
 			p.path = append(p.path, name)
 			return Value{}, false
 		}
 		if dup >= 0 {
-			kids[dup] = v
+			p.kids[base+dup] = v
 		} else {
-			if seen != nil {
-				seen[name] = len(names)
-			}
-			names = append(names, name)
-			kids = append(kids, v)
+			p.names = append(p.names, name)
+			p.kids = append(p.kids, v)
 		}
-		p.space()
-		if p.i < len(p.data) && p.data[p.i] == ',' {
+		c := p.next()
+		if c == ',' {
 			p.i++
-			p.space()
+			p.next()
 			continue
 		}
-		if p.i < len(p.data) && p.data[p.i] == '}' {
+		if c == '}' {
 			p.i++
 			break
 		}
 		return Value{}, p.unexpected("a comma or the object's end")
 	}
 	p.depth++
-	return newObject(newShape(slices.Clip(names)), slices.Clip(kids)), true
-}
-
-// str reads a string, from its opening to behind its closing quotation mark.
-func (p *parser) str() (string, bool) {
-	start := p.i
-	p.i++
-	var b []byte
-	from := p.i
-	for p.i < len(p.data) {
-		c := p.data[p.i]
-		switch {
-		case c == '"':
-			b = append(b, p.data[from:p.i]...)
-			p.i++
-			return string(b), true
-		case c < 0x20:
-			return "", p.fail(p.i, fmt.Sprintf("control character %#02x in a string must be escaped", c))
-		case c == '\\':
-			b = append(b, p.data[from:p.i]...)
-			var ok bool
-			if b, ok = p.escape(b); !ok {
-				return "", false
-			}
-			from = p.i
-		case c < utf8.RuneSelf:
-			p.i++
-		default:
-			r, size := utf8.DecodeRune(p.data[p.i:])
-			if r == utf8.RuneError && size == 1 {
-				if !p.opts.ReplaceInvalid {
-					return "", p.fail(p.i, fmt.Sprintf("byte %#02x is not UTF-8", c))
-				}
-				b = append(b, p.data[from:p.i]...)
-				b = append(b, "\uFFFD"...)
-				p.i++
-				from = p.i
-				continue
-			}
-			p.i += size
-		}
-	}
-	return "", p.fail(start, "string without an end")
-}
-
-func (p *parser) escape(b []byte) ([]byte, bool) {
-	if p.i+1 >= len(p.data) {
-		return nil, p.fail(p.i, "string without an end")
-	}
-	c := p.data[p.i+1]
-	switch c {
-	case '"', '\\', '/':
-		b = append(b, c)
-	case 'b':
-		b = append(b, '\b')
-	case 'f':
-		b = append(b, '\f')
-	case 'n':
-		b = append(b, '\n')
-	case 'r':
-		b = append(b, '\r')
-	case 't':
-		b = append(b, '\t')
-	case 'u':
-		r, ok := p.hex4(p.i + 2)
-		if !ok {
-			return nil, p.fail(p.i, `\u without four hexadecimal digits`)
-		}
-		size := 6
-		if r >= 0xD800 && r < 0xE000 {
-			lo, ok := rune(0), false
-			if r < 0xDC00 && p.i+7 < len(p.data) && p.data[p.i+6] == '\\' && p.data[p.i+7] == 'u' {
-				lo, ok = p.hex4(p.i + 8)
-			}
-			switch {
-			case ok && lo >= 0xDC00 && lo < 0xE000:
-				r = 0x10000 + (r-0xD800)<<10 + (lo - 0xDC00)
-				size = 12
-			case p.opts.ReplaceInvalid:
-				r = utf8.RuneError
-			default:
-				return nil, p.fail(p.i, fmt.Sprintf(`\u%04x is half of a surrogate pair and no character`, r))
-			}
-		}
-		b = utf8.AppendRune(b, r)
-		p.i += size
-		return b, true
-	default:
-		return nil, p.fail(p.i, fmt.Sprintf("unknown escape \\%s", strconv.QuoteToASCII(string(rune(c)))))
-	}
-	p.i += 2
-	return b, true
-}
-
-func (p *parser) hex4(at int) (rune, bool) {
-	if at+4 > len(p.data) {
-		return 0, false
-	}
-	var r rune
-	for _, c := range p.data[at : at+4] {
-		switch {
-		case isDigit(c):
-			r = r<<4 | rune(c-'0')
-		case c >= 'a' && c <= 'f':
-			r = r<<4 | rune(c-'a'+10)
-		case c >= 'A' && c <= 'F':
-			r = r<<4 | rune(c-'A'+10)
-		default:
-			return 0, false
-		}
-	}
-	return r, true
+	s := p.arena.shape(p.names[first:])
+	v := p.arena.boxed().build(KindObject, s, p.arena.values(p.kids[base:]))
+	p.names, p.kids = p.names[:first], p.kids[:base]
+	return v, true
 }

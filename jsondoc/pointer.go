@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // Pointer is a JSON Pointer (RFC 6901) in its string form: "" is the whole
@@ -24,6 +25,9 @@ func ParsePointer(s string) (Pointer, error) {
 		if s[i] == '~' && (i+1 == len(s) || s[i+1] != '0' && s[i+1] != '1') {
 			return "", fmt.Errorf("jsondoc: pointer %q: ~ at byte %d must be followed by 0 or 1", clip(s), i)
 		}
+	}
+	if !utf8.ValidString(s) {
+		return "", fmt.Errorf("jsondoc: pointer %q is not UTF-8", clip(s))
 	}
 	return Pointer(s), nil
 }
@@ -131,7 +135,7 @@ func (v Value) child(token string) (int, bool) {
 		return i, i >= 0
 	case KindArray:
 		i, ok := arrayIndex(token)
-		return i, ok && i < len(v.n.box.kids)
+		return i, ok && i < v.n.box.len()
 	}
 	return 0, false
 }
@@ -149,7 +153,7 @@ func (v Value) At(p Pointer) (Value, bool) {
 		if !ok {
 			return Value{}, false
 		}
-		v = v.n.box.kids[i]
+		v = v.n.box.at(i)
 	}
 	return v, true
 }
@@ -184,11 +188,12 @@ func (v Value) setAt(p Pointer, x Value) (Value, error) {
 	}
 	var e editor
 	if i, ok := v.child(token); ok {
-		kid, err := v.n.box.kids[i].setAt(rest, x)
+		old := v.n.box.at(i)
+		kid, err := old.setAt(rest, x)
 		if err != nil {
 			return Value{}, err
 		}
-		return e.replaceKid(v, i, kid), nil
+		return e.replaceKid(v, i, kid, old.n.size), nil
 	}
 	kid, err := Value{}.setAt(rest, x)
 	if err != nil {

@@ -75,10 +75,17 @@ func numberValue(text string) Value {
 // String returns a string value. Bytes of s that are not UTF-8 become U+FFFD, as
 // in encoding/json: a Value holds Unicode text only.
 func String(s string) Value {
-	if !utf8.ValidString(s) {
-		s = strings.ToValidUTF8(s, "\uFFFD")
-	}
+	s = validText(s)
 	return Value{&node{kind: KindString, size: encodedLen(s), text: s}}
+}
+
+func validText(s string) string {
+	if utf8.ValidString(s) {
+		return s
+	}
+	// Each byte on its own, as encoding/json and browsers do it, so that the
+	// length still tells how much there was.
+	return string([]rune(s))
 }
 
 // Bool returns [True] or [False].
@@ -136,29 +143,21 @@ func Object(members ...Member) Value {
 	names := make([]string, 0, len(members))
 	kids := make([]Value, 0, len(members))
 	var seen map[string]int
-	if len(members) > linearNames {
+	if len(members) > scanNames {
 		seen = make(map[string]int, len(members))
 	}
 	for _, m := range members {
 		if m.Value.n == nil {
 			continue
 		}
-		name := m.Name
-		if !utf8.ValidString(name) {
-			name = strings.ToValidUTF8(name, "\uFFFD")
-		}
+		name := validText(m.Name)
 		at := -1
 		if seen != nil {
 			if i, ok := seen[name]; ok {
 				at = i
 			}
 		} else {
-			for i, n := range names {
-				if n == name {
-					at = i
-					break
-				}
-			}
+			at = scan(names, name)
 		}
 		if at >= 0 {
 			kids[at] = m.Value
@@ -195,7 +194,7 @@ func (v Value) Len() int {
 	if v.n == nil || v.n.box == nil {
 		return 0
 	}
-	return len(v.n.box.kids)
+	return v.n.box.len()
 }
 
 // Get returns the member of that name. It is false for other kinds.
@@ -204,7 +203,7 @@ func (v Value) Get(name string) (Value, bool) {
 		return Value{}, false
 	}
 	if i := v.n.box.shape.find(name); i >= 0 {
-		return v.n.box.kids[i], true
+		return v.n.box.at(i), true
 	}
 	return Value{}, false
 }
@@ -215,7 +214,7 @@ func (v Value) Item(i int) Value {
 	if v.Kind() != KindArray {
 		panic(fmt.Sprintf("jsondoc: Item(%d) of a value of kind %s", i, v.Kind()))
 	}
-	return v.n.box.kids[i]
+	return v.n.box.at(i)
 }
 
 // Members ranges over an object's members in their order; over nothing for
@@ -225,9 +224,9 @@ func (v Value) Members() iter.Seq2[string, Value] {
 		if v.Kind() != KindObject {
 			return
 		}
-		b := v.n.box
-		for i, name := range b.shape.names {
-			if !yield(name, b.kids[i]) {
+		names := v.n.box.shape.names
+		for i, k := range v.n.box.all() {
+			if !yield(names[i], k) {
 				return
 			}
 		}
@@ -240,11 +239,7 @@ func (v Value) Items() iter.Seq2[int, Value] {
 		if v.Kind() != KindArray {
 			return
 		}
-		for i, k := range v.n.box.kids {
-			if !yield(i, k) {
-				return
-			}
-		}
+		v.n.box.all()(yield)
 	}
 }
 
@@ -268,18 +263,22 @@ func (v Value) NumberText() string {
 func (v Value) Bool() bool { return v.Kind() == KindBool && v.n.text == "true" }
 
 // With returns a copy of the object with the member set: replaced in its place
-// or appended. An absent x removes the member. A value that is no object becomes
-// an object with this one member, the rule of RFC 7396.
+// or appended. An absent x removes the member. A value that is no object counts
+// as the empty object, the rule of RFC 7396.
 func (v Value) With(name string, x Value) Value {
-	if x.n == nil {
-		return v.Without(name)
-	}
 	if v.Kind() != KindObject {
-		return Object(Member{name, x})
+		v = newObject(noNames, nil)
 	}
-	var e editor
+	return v.with(&editor{}, validText(name), x)
+}
+
+// with is With for an object.
+func (v Value) with(e *editor, name string, x Value) Value {
+	if x.n == nil {
+		return v.without(e, name)
+	}
 	if i := v.n.box.shape.find(name); i >= 0 {
-		return e.replaceKid(v, i, x)
+		return e.replaceKid(v, i, x, v.n.box.at(i).n.size)
 	}
 	return e.appendMember(v, name, x)
 }
@@ -290,11 +289,14 @@ func (v Value) Without(name string) Value {
 	if v.Kind() != KindObject {
 		return v
 	}
+	return v.without(&editor{}, name)
+}
+
+func (v Value) without(e *editor, name string) Value {
 	i := v.n.box.shape.find(name)
 	if i < 0 {
 		return v
 	}
-	var e editor
 	return e.removeKid(v, i)
 }
 
