@@ -167,7 +167,10 @@ func (m ToolMode) Mode() ToolMode {
 
 // RequiredTool returns the name of the tool that has to be called, if m names one.
 func (m ToolMode) RequiredTool() (name string, ok bool) {
-	return strings.CutPrefix(string(m), requiredPrefix)
+	if name, ok = strings.CutPrefix(string(m), requiredPrefix); !ok {
+		return "", false
+	}
+	return name, true
 }
 
 type callKey struct{}

@@ -19,8 +19,11 @@
 // with them is told to the model, each place as a JSON Pointer with a reason, so that
 // it can call again.
 //
-// The result is what the function returns: a string as it is, everything else as
-// JSON, nil slices as []. A string that is JSON already stays what it is.
+// The result is what the function returns: a string, message contents and results
+// that say themselves what they show (message.ResultText) as they are, everything else
+// as a JSON document, nil slices as []. The document is made when the function returns.
+//
+// An error's text is not shown to anybody but the log; see package tool.
 package functool
 
 import (
@@ -32,6 +35,7 @@ import (
 
 	"github.com/lockstep-go/lockstep/internal/schema"
 	"github.com/lockstep-go/lockstep/jsondoc"
+	"github.com/lockstep-go/lockstep/message"
 	"github.com/lockstep-go/lockstep/tool"
 )
 
@@ -150,13 +154,18 @@ func (t *funcTool) Call(ctx context.Context, args string) (any, error) {
 	return t.call(ctx, doc)
 }
 
-// result turns what the function returned into something with a JSON form now, so
-// that a type without one fails here and not in the middle of a stream. Types that
-// say themselves what they show are left alone.
+// result turns what the function returned into an immutable value. The function may go
+// on changing what it has returned a pointer to, and a type without a JSON form must
+// fail here and not in the middle of a stream. Results that say themselves what they
+// show stay what they are.
 func result(out any) (any, error) {
-	switch out.(type) {
-	case nil, string, jsondoc.Value:
+	switch out := out.(type) {
+	case nil, string, jsondoc.Value, message.ResultText, message.Content, []message.Content, message.Contents:
 		return out, nil
 	}
-	return out, nil
+	doc, err := jsondoc.From(out)
+	if err != nil {
+		return nil, fmt.Errorf("the result has no JSON form: %w", err)
+	}
+	return doc, nil
 }
