@@ -9,7 +9,14 @@ package agui
 // becomes success; pendingToolCallIds, which clients derive anyway, and members
 // of an outcome that are not known are left out; parts of a tool's result
 // become text; parts with a file source, which has no older form, are left out;
-// an echoed input gets the tools and context that are required there.
+// an echoed input gets the tools and context that are required there; a step of
+// a subagent gets its owner's id before its name, because step names are shared
+// by all there.
+//
+// It looks at one event at a time, so three things are left to the caller.
+// Such a client takes nothing after RUN_ERROR: end the stream. Its chunks have
+// no lanes: expand them first, with [Expander]. It ignores a state that is null,
+// 0, "" or false: that is lost.
 func Respell(e Event, v Version) (_ Event, ok bool) {
 	if v != V0 {
 		return e, true
@@ -43,6 +50,20 @@ func Respell(e Event, v Version) (_ Event, ok bool) {
 		out := *e
 		out.Messages = olderMessages(e.Messages)
 		return &out, true
+	case *StepStarted:
+		if e.SubagentRunID == "" {
+			return e, true
+		}
+		out := *e
+		out.StepName = ownedStep(e.SubagentRunID, e.StepName)
+		return &out, true
+	case *StepFinished:
+		if e.SubagentRunID == "" {
+			return e, true
+		}
+		out := *e
+		out.StepName = ownedStep(e.SubagentRunID, e.StepName)
+		return &out, true
 	case *ToolCallResult:
 		if !e.Content.IsParts() {
 			return e, true
@@ -53,6 +74,8 @@ func Respell(e Event, v Version) (_ Event, ok bool) {
 	}
 	return e, true
 }
+
+func ownedStep(owner, name string) string { return owner + "/" + name }
 
 func olderOutcome(o *Outcome) *Outcome {
 	if o.Type != OutcomeInterrupt {
