@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"iter"
 	"log/slog"
 	"slices"
@@ -66,6 +67,8 @@ type Batch struct {
 	Before []agui.Event
 	Step   state.Step
 	After  []agui.Event
+	// Open are the proposals that outlive the run.
+	Open []state.Proposal
 }
 
 // Empty reports whether there is nothing to append.
@@ -126,14 +129,11 @@ func (r *Run) Content(now time.Time, u *agent.ResponseUpdate, c message.Content)
 		case *message.FunctionCallContent:
 			r.callContent(now, u, c, yield)
 		case *message.FunctionResultContent:
-			b, _ := r.ToolResult(c)
-			yield(b)
-		case *message.DataContent:
-			yield(r.dataContent(c))
+			r.ToolResult(now, c, yield)
 		case *message.UsageContent:
 			r.usage.Add(c.Details)
-		case *message.ErrorContent:
-			r.log.Warn("the agent reported an error and went on", "code", c.ErrorCode)
+		default:
+			yield(r.otherContent(c))
 		}
 	}
 }
@@ -274,12 +274,25 @@ func (r *Run) callContent(now time.Time, u *agent.ResponseUpdate, f *message.Fun
 		}
 		out = nil
 	}
-	c.ended = true
-	step, err := r.session.CallEnd(now, c.id)
 	if c.invalid = f.Error; c.invalid == nil {
-		c.invalid = err
+		c.invalid = r.end(now, c, f.Arguments, out, yield)
 	}
-	yield(Batch{Before: out, Step: step, After: []agui.Event{&agui.ToolCallEnd{ToolCallID: c.id}}})
+}
+
+// end closes a call on the wire, behind the last frame that its arguments make,
+// and applies its mapping. The error says why the call cannot be run.
+func (r *Run) end(now time.Time, c *call, text string, before []agui.Event, yield func(Batch) bool) error {
+	c.ended = true
+	step, err := r.session.CallEnd(now, c.id, text)
+	if !yield(Batch{Before: before, Step: step, After: []agui.Event{&agui.ToolCallEnd{ToolCallID: c.id}}}) || err != nil {
+		return err
+	}
+	step, others, failed := r.session.CallMapped(c.id)
+	if failed != nil {
+		r.log.Warn("the mapping of a call failed", "call", c.id, "tool", c.name, "error", failed)
+	}
+	yield(Batch{Step: step, After: others})
+	return nil
 }
 
 // Gate says why a call must not be run: nil for one that may be. The text is
@@ -293,34 +306,41 @@ func (r *Run) Gate(id string) error {
 
 // ToolResult takes a tool's answer. The result that comes back is the one the
 // model is to see: where a success could not be committed (a broken schema, a
-// conflict) it is a failure that says why.
-func (r *Run) ToolResult(res *message.FunctionResultContent) (Batch, *message.FunctionResultContent) {
+// conflict, a result that is no patch) it is a failure that says why (S8).
+func (r *Run) ToolResult(now time.Time, res *message.FunctionResultContent, yield func(Batch) bool) *message.FunctionResultContent {
 	c := r.calls[res.CallID]
 	if c == nil {
-		// A call of an earlier run, answered now: the wire and the session do
-		// not know it as open.
+		// A call of an earlier run, answered now: the wire does not know it as
+		// open.
 		c = &call{id: res.CallID, ended: true}
 		r.calls[res.CallID], r.order = c, append(r.order, c)
 	}
 	if c.answered {
-		return Batch{}, res
+		return res
 	}
 	c.answered = true
 	before := r.closeText(r.closeReasoning(nil))
 	if !c.ended {
-		c.ended = true
-		before = append(before, &agui.ToolCallEnd{ToolCallID: c.id})
+		// An agent from elsewhere that does not say when a call is complete.
+		c.invalid = r.end(now, c, "", before, yield)
+		before = nil
 	}
-	step, failed := r.session.Result(c.id, res.Error)
-	if failed != nil && res.Error == nil {
+	step, others, failed := r.session.Result(c.id, state.Returned{Tool: c.name, Failed: res.Error, Value: res.Result, Text: res.Text()})
+	text := res.Text()
+	switch own, isResult := state.AsResult(res.Result); {
+	case failed != nil && res.Error == nil:
 		r.log.Warn("a tool's result could not become state", "call", c.id, "tool", c.name, "error", failed)
 		res = &message.FunctionResultContent{CallID: res.CallID, Result: "Error: " + failed.Error(), Error: failed}
+		text = res.Text()
+	case isResult && res.Error == nil:
+		text = own.DisplayText()
 	}
 	before = append(before, &agui.ToolCallResult{
 		MessageID: r.newID("result"), ToolCallID: c.id,
-		Role: agui.RoleTool, Content: agui.Text(res.Text()),
+		Role: agui.RoleTool, Content: agui.Text(text),
 	})
-	return Batch{Before: before, Step: step}, res
+	yield(Batch{Before: before, Step: step, After: others})
+	return res
 }
 
 // Media types by which agent code emits state itself.
@@ -329,20 +349,41 @@ const (
 	patchType = "application/json-patch+json"
 )
 
+// otherContent takes what has no event of its own: what the rules know, and
+// state that agent code emits.
+func (r *Run) otherContent(c message.Content) Batch {
+	step, others, err := r.session.Content(c)
+	if err != nil {
+		r.log.Warn("the mapping of a content failed", "content", fmt.Sprintf("%T", c), "error", err)
+	}
+	if len(step.Events) > 0 || len(others) > 0 || err != nil {
+		return Batch{Step: step, After: others}
+	}
+	switch c := c.(type) {
+	case *message.DataContent:
+		return r.dataContent(c)
+	case *message.ErrorContent:
+		r.log.Warn("the agent reported an error and went on", "code", c.ErrorCode)
+	default:
+		r.log.Debug("content that AG-UI has no event for was left out", "content", fmt.Sprintf("%T", c))
+	}
+	return Batch{}
+}
+
 func (r *Run) dataContent(d *message.DataContent) Batch {
 	media, _, _ := strings.Cut(d.MediaType, ";")
 	media = strings.TrimSpace(strings.ToLower(media))
-	if media != stateType && media != patchType {
-		r.log.Debug("content of a media type that AG-UI has no event for was left out", "mediaType", media)
-		return Batch{}
-	}
 	var snapshot jsondoc.Value
 	var delta jsondoc.Patch
 	var err error
-	if media == stateType {
+	switch media {
+	case stateType:
 		snapshot, err = jsondoc.Parse(d.Data, nil)
-	} else {
+	case patchType:
 		delta, err = jsondoc.ParsePatch(d.Data)
+	default:
+		r.log.Debug("content of a media type that AG-UI has no event for was left out", "mediaType", media)
+		return Batch{}
 	}
 	if err == nil {
 		var step state.Step
@@ -359,8 +400,9 @@ func (r *Run) dataContent(d *message.DataContent) Batch {
 var ErrStopped = errors.New("the run was stopped")
 
 // Finish ends the run: closes what is open and takes unconfirmed predictions
-// back. The terminal event is Terminal's, in the same append.
-func (r *Run) Finish() Batch {
+// back. Those of the client's own tools stay open where the run did not fail:
+// the client's answer decides them. The terminal event is Terminal's, in the same append.
+func (r *Run) Finish(err error) Batch {
 	out := r.closeText(r.closeReasoning(nil))
 	for _, c := range r.order {
 		if !c.ended {
@@ -368,7 +410,8 @@ func (r *Run) Finish() Batch {
 			out = append(out, &agui.ToolCallEnd{ToolCallID: c.id})
 		}
 	}
-	return Batch{Before: out, Step: r.session.Finish()}
+	step, open := r.session.Finish(func(_, tool string) bool { return err == nil && r.client[tool] })
+	return Batch{Before: out, Step: step, Open: open}
 }
 
 // Terminal is the run's last event: RUN_FINISHED for nil and ErrStopped, else

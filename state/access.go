@@ -103,10 +103,10 @@ func level(rules []*rule) AccessLevel {
 // Visible is what clients may see of a state. It shares structure with the
 // state; without server-only places it is the state.
 func (m *Model) Visible(state jsondoc.Value) jsondoc.Value {
-	if !m.rules.hides {
+	if !m.access.hides {
 		return state
 	}
-	return hide(state, []*rule{m.rules.root})
+	return hide(state, []*rule{m.access.root})
 }
 
 func hide(v jsondoc.Value, rules []*rule) jsondoc.Value {
@@ -144,7 +144,7 @@ func hide(v jsondoc.Value, rules []*rule) jsondoc.Value {
 // document: those of objects that are still there, array items matched as in
 // jsondoc.Merge. What was removed with its object stays removed.
 func (m *Model) restore(old, visible jsondoc.Value) jsondoc.Value {
-	if !m.rules.hides {
+	if !m.access.hides {
 		return visible
 	}
 	whole, _, err := jsondoc.Merge(m.Visible(old), visible, old, &jsondoc.MergeOptions{Policy: jsondoc.Ours})
@@ -158,11 +158,11 @@ func (m *Model) restore(old, visible jsondoc.Value) jsondoc.Value {
 // documents have the place's parent, the old member comes back. It reports the
 // places that had been changed.
 func (m *Model) protect(old, changed jsondoc.Value) (jsondoc.Value, []jsondoc.Pointer) {
-	if !m.rules.forbids {
+	if !m.access.forbids {
 		return changed, nil
 	}
 	var touched []jsondoc.Pointer
-	out := protect(old, changed, []*rule{m.rules.root}, "", &touched)
+	out := protect(old, changed, []*rule{m.access.root}, "", &touched)
 	return out, touched
 }
 

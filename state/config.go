@@ -26,6 +26,10 @@ type Config struct {
 	// Several members may name one tool.
 	Predict map[string]Prediction
 
+	// Rules make state, and other events, of tools' calls and results and of
+	// contents of the agent's.
+	Rules []Rule
+
 	// Access limits what leaves the server and what clients may write.
 	Access Access
 
@@ -111,7 +115,8 @@ type Model struct {
 	cfg     Config
 	initial jsondoc.Value
 	fields  []field
-	rules   access
+	access  access
+	rules   rules
 }
 
 // field is one prediction in its compiled form.
@@ -147,7 +152,10 @@ func NewModel(cfg Config) (*Model, error) {
 		}
 	}
 	var err error
-	if m.rules, err = newAccess(cfg.Access); err != nil {
+	if m.access, err = newAccess(cfg.Access); err != nil {
+		return nil, err
+	}
+	if m.rules, err = newRules(cfg.Rules); err != nil {
 		return nil, err
 	}
 	return m, nil
@@ -189,7 +197,7 @@ func (m *Model) Config() Config { return m.cfg }
 // Keeps reports whether the configuration itself asks for state. Without it a
 // thread has state only once something made it.
 func (m *Model) Keeps() bool {
-	return m.cfg.Schema != nil || !m.cfg.Initial.IsAbsent() || len(m.fields) > 0 || len(m.cfg.Access) > 0
+	return m.cfg.Schema != nil || !m.cfg.Initial.IsAbsent() || len(m.fields) > 0 || len(m.cfg.Access) > 0 || len(m.rules.states) > 0
 }
 
 // Predicts reports whether the tool's arguments feed the state.

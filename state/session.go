@@ -1,14 +1,13 @@
 package state
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	"github.com/lockstep-go/lockstep/agui"
 	"github.com/lockstep-go/lockstep/jsondoc"
-	"github.com/lockstep-go/lockstep/jsonstream"
+	"github.com/lockstep-go/lockstep/message"
 )
 
 // Session is the state machine of one run: it is told what the agent does and
@@ -21,10 +20,11 @@ import (
 // the log stays the only way in, and nothing is computed on a document that
 // nobody has.
 type Session struct {
-	m     *Model
-	doc   Doc           // as of the last acknowledged or observed entry
-	shown jsondoc.Value // what the newest model call was shown
-	calls []*call       // with an overlay or a change still open, oldest first
+	m      *Model
+	doc    Doc            // as of the last acknowledged or observed entry
+	shown  jsondoc.Value  // what the newest model call was shown
+	calls  []*call        // undecided, oldest first
+	values map[string]any // the mappers' own
 
 	propose func() Step // makes the open proposal from doc
 	step    Step
@@ -32,12 +32,15 @@ type Session struct {
 	settle  func() // runs when the proposal is acknowledged
 }
 
-// Step is what one thing that happened asks to be appended, in this order.
-// An empty Step asks for nothing; it needs no Ack.
+// Step is what one thing that happened asks to be appended, in this order. An
+// empty Step asks for nothing; it needs no Ack.
 type Step struct {
 	Events []Emit
 	after  Doc
 }
+
+// View is the view that a step leads to.
+func (s Step) View() jsondoc.Value { return s.after.View }
 
 // Emit is one event and the change that is committed with it.
 type Emit struct {
@@ -48,7 +51,7 @@ type Emit struct {
 
 // Mark is what metadata.lockstep says beside position and revision.
 type Mark struct {
-	By        string // "agent", "user" or "system"
+	By        string // ByAgent, ByUser or BySystem
 	Call      string // tool call id, if one is the cause
 	Predicted bool
 }
@@ -60,23 +63,23 @@ const (
 	BySystem = "system"
 )
 
-// call is a tool call whose effect on the state is not decided.
-type call struct {
-	id, tool string
-	base     jsondoc.Value // what the model call that wrote it was shown, and what the agent itself committed since
-	pred     *jsonstream.Predictor
-	fields   []field
-	args     jsondoc.Value // complete arguments
-	complete bool
-	detached bool // an edit lies above: frames are differences of views
-	hidden   bool // complete, and an earlier call has just put its own result in the same place
-	failed   error
-	updates  []jsondoc.Patch // by the tool itself, until its result
+// NewSession starts a run on the documents as they are, with the proposals that
+// earlier runs left open.
+func (m *Model) NewSession(doc Doc, open ...Proposal) *Session {
+	s := &Session{m: m, doc: doc, shown: m.Visible(doc.State), values: map[string]any{}}
+	for _, p := range open {
+		s.calls = append(s.calls, m.proposed(p))
+	}
+	s.doc.View = s.compose(doc.State, s.calls) // predictions ended with the run that made them
+	return s
 }
 
-// NewSession starts a run on the documents as they are.
-func (m *Model) NewSession(doc Doc) *Session {
-	return &Session{m: m, doc: doc, shown: m.Visible(doc.State)}
+// Decide is Result for what is known before the run's first event: a client's
+// answer to a proposal. The documents move at once, without a step.
+func (s *Session) Decide(id string, failed error) error {
+	_, _, err := s.Result(id, Returned{Failed: failed})
+	s.Ack()
+	return err
 }
 
 // Doc returns the documents as of the last acknowledged or observed entry.
@@ -91,44 +94,26 @@ func (s *Session) ModelCall() jsondoc.Value {
 }
 
 // CallStart opens a tool call. A second start of an open call begins its
-// arguments anew (S4).
+// arguments anew (S4): the step takes the overlay back first.
 func (s *Session) CallStart(id, tool string) Step {
 	if c := s.call(id); c != nil {
-		return s.restart(c)
-	}
-	c := &call{id: id, tool: tool, base: s.shown}
-	for _, f := range s.m.fields {
-		if f.tool == tool {
-			c.fields = append(c.fields, f)
+		if c.pred == nil || c.complete {
+			return Step{}
 		}
+		c.pred.Restart()
+		c.failed, c.detached = nil, false
+		return s.offer(c, func() Step { return s.showView(predictedBy(c)) }, func() { c.pred.Rebase(s.doc.View) })
 	}
-	if len(c.fields) > 0 {
-		targets := make([]jsonstream.Target, len(c.fields))
-		for i, f := range c.fields {
-			targets[i] = f.target
-		}
-		c.pred = jsonstream.NewPredictor(s.doc.View, targets, nil)
-	}
-	s.calls = append(s.calls, c)
+	s.calls = append(s.calls, s.m.newCall(id, tool, s.shown, s.doc.View))
 	return Step{}
 }
 
-func (s *Session) restart(c *call) Step {
-	if c.pred == nil || c.complete {
-		return Step{}
-	}
-	c.pred.Restart()
-	c.failed, c.detached = nil, false
-	return s.offer(c, func() Step { return s.showView(Mark{By: ByAgent, Call: c.id, Predicted: true}) }, func() { c.pred.Rebase(s.doc.View) })
-}
-
 func (s *Session) call(id string) *call {
-	for _, c := range s.calls {
-		if c.id == id {
-			return c
-		}
+	i := slices.IndexFunc(s.calls, func(c *call) bool { return c.id == id })
+	if i < 0 {
+		return nil
 	}
-	return nil
+	return s.calls[i]
 }
 
 // Arguments takes the next fragment of a call's arguments. The step, if it
@@ -141,16 +126,25 @@ func (s *Session) Arguments(now time.Time, id, fragment string) Step {
 	return s.predicted(c, c.pred.Feed(now, fragment))
 }
 
-// CallEnd says that a call's arguments are complete. The error says why they
-// cannot be used: not JSON, cut short, a member twice, or a state that would
-// break the schema; the call must then not be run, and the prediction is taken
-// back with the call's (failing) Result.
-func (s *Session) CallEnd(now time.Time, id string) (Step, error) {
+// CallEnd says that a call's arguments are complete; text is all of them. The
+// error says why they cannot be used: not JSON, cut short, a member twice, or a
+// state that would break the schema. The call must then not be run, and the
+// prediction is taken back with the call's (failing) Result.
+func (s *Session) CallEnd(now time.Time, id, text string) (Step, error) {
 	c := s.call(id)
-	if c == nil || c.pred == nil || c.complete {
+	if c == nil || c.complete {
 		return Step{}, nil
 	}
 	if c.failed != nil {
+		return Step{}, c.failed
+	}
+	if c.pred == nil {
+		if _, mapped := s.m.rules.calls[c.tool]; mapped {
+			if c.args, c.failed = jsondoc.ParseString(text); c.failed != nil {
+				c.failed = fmt.Errorf("the arguments of %s cannot be used: %w", c.tool, c.failed)
+			}
+		}
+		c.complete = true
 		return Step{}, c.failed
 	}
 	patch, args, err := c.pred.End(now)
@@ -160,29 +154,96 @@ func (s *Session) CallEnd(now time.Time, id string) (Step, error) {
 	}
 	c.args, c.complete = args, true
 	step := s.predicted(c, patch)
-	if _, _, err := s.commitCall(c, s.doc.State); err != nil {
-		c.failed = err
-	}
+	_, _, c.failed = s.commit(c, Returned{}, s.doc.State)
 	return step, c.failed
 }
+
+// CallMapped applies the call's MapCall rule, behind TOOL_CALL_END. Its state
+// events are an overlay until the result; others is to be appended as it is.
+func (s *Session) CallMapped(id string) (step Step, others []agui.Event, err error) {
+	c := s.call(id)
+	if c == nil || !c.complete || c.failed != nil {
+		return Step{}, nil, nil
+	}
+	rule, ok := s.m.rules.calls[c.tool]
+	if !ok {
+		return Step{}, nil, nil
+	}
+	events, err := rule.call(s.mapping(), ToolCall{ID: id, Name: c.tool, Arguments: c.args})
+	if err != nil {
+		return Step{}, nil, err
+	}
+	visible := s.m.Visible(s.doc.State)
+	next, others, err := sorted(visible, events)
+	if err != nil || jsondoc.Same(next, visible) {
+		return Step{}, others, err
+	}
+	return s.overlay(c, change{base: s.doc.State, next: s.m.restore(s.doc.State, next)}), others, nil
+}
+
+func (s *Session) mapping() *Mapping { return &Mapping{State: s.doc.View, Values: s.values} }
+
+// Working is the state as a tool sees it: committed, with what the open calls
+// changed by themselves. Predictions are not in it.
+func (s *Session) Working() jsondoc.Value {
+	doc := s.doc.State
+	for _, c := range s.calls {
+		for _, ch := range c.changes {
+			doc = ch.on(doc)
+		}
+	}
+	return doc
+}
+
+// Change replaces base, which must be Working, by next. With keep it is
+// committed at once; else it stays an overlay until the call's result. It
+// reports false where the working document has moved.
+func (s *Session) Change(id string, base, next jsondoc.Value, keep bool) (Step, bool, error) {
+	if working := s.Working(); !jsondoc.Same(working, base) && !jsondoc.Equal(working, base) {
+		return Step{}, false, nil
+	}
+	if err := s.m.Check(base, next); err != nil {
+		return Step{}, true, fmt.Errorf("the state would break its schema: %w", err)
+	}
+	ch := change{base: base, next: next}
+	if keep {
+		step, err := s.commitNow(Mark{By: ByAgent, Call: id}, false, func(state jsondoc.Value) (jsondoc.Value, error) {
+			return ch.on(state), nil
+		})
+		return step, true, err
+	}
+	c := s.call(id)
+	if c == nil {
+		c = &call{id: id, base: s.shown, complete: true}
+		s.calls = append(s.calls, c)
+	}
+	return s.overlay(c, ch), true, nil
+}
+
+// overlay lays a change of a call's own over the view.
+func (s *Session) overlay(c *call, ch change) Step {
+	c.changes = append(c.changes, ch)
+	return s.offer(c, func() Step { return s.showView(predictedBy(c)) }, nil)
+}
+
+func predictedBy(c *call) Mark { return Mark{By: ByAgent, Call: c.id, Predicted: true} }
 
 // predicted proposes the frame for what the predictor has just read.
 func (s *Session) predicted(c *call, patch jsondoc.Patch) Step {
 	if len(patch) == 0 {
 		return Step{}
 	}
-	mark := Mark{By: ByAgent, Call: c.id, Predicted: true}
 	return s.offer(c, func() Step {
 		if !c.detached {
 			if view, err := patch.Apply(s.doc.View, clientRules); err == nil {
 				return Step{
-					Events: []Emit{{Event: &agui.StateDelta{Delta: patch}, Mark: mark}},
+					Events: []Emit{{Event: &agui.StateDelta{Delta: patch}, Mark: predictedBy(c)}},
 					after:  Doc{State: s.doc.State, View: view},
 				}
 			}
 			c.detached = true
 		}
-		return s.showView(mark)
+		return s.showView(predictedBy(c))
 	}, nil)
 }
 
@@ -192,225 +253,117 @@ var clientRules = &jsondoc.ApplyOptions{ClientRules: true}
 // showView proposes the way from the last view to the one that the layers make
 // now.
 func (s *Session) showView(mark Mark) Step {
-	view := s.compose(s.doc.State, s.calls)
+	return s.moved(s.doc.State, s.compose(s.doc.State, s.calls), mark)
+}
+
+// moved is the STATE_DELTA from the last view to another, if they differ, and
+// the change from the last state to another.
+func (s *Session) moved(state, view jsondoc.Value, mark Mark) Step {
 	delta := jsondoc.Diff(s.doc.View, view, nil)
-	if len(delta) == 0 {
+	change := Change(s.doc.State, state)
+	if len(delta) == 0 && len(change) == 0 {
 		return Step{after: s.doc}
 	}
 	return Step{
-		Events: []Emit{{Event: &agui.StateDelta{Delta: delta}, Mark: mark}},
-		after:  Doc{State: s.doc.State, View: view},
+		Events: []Emit{{Event: &agui.StateDelta{Delta: delta}, Change: change, Mark: mark}},
+		after:  Doc{State: state, View: view},
 	}
 }
 
-// compose lays the open calls over the visible state, in the order of their
-// start.
-func (s *Session) compose(state jsondoc.Value, calls []*call) jsondoc.Value {
-	visible := s.m.Visible(state)
-	view := visible
-	for _, c := range calls {
-		if c.hidden || c.failed != nil {
-			continue
-		}
-		for i, f := range c.fields {
-			if v, ok := c.pred.Value(i); ok {
-				merged, _, _ := mergeAt(f.target.Path, c.base, visible, v, jsondoc.Ours)
-				view = set(view, f.target.Path, merged)
-			}
-		}
-		for _, p := range c.updates {
-			if v, err := p.Apply(view, clientRules); err == nil {
-				view = v
-			}
-		}
+// Change is the patch from one state to another, for the log; nil where it
+// stays. From no state at all the patch sets the root.
+func Change(from, to jsondoc.Value) jsondoc.Patch {
+	if jsondoc.Same(from, to) {
+		return nil
 	}
-	return view
+	if from.IsAbsent() {
+		from = jsondoc.Null // a patch needs a document; the root is replaced
+	}
+	p := jsondoc.Diff(from, to, nil)
+	if len(p) == 0 {
+		return nil
+	}
+	return p
 }
 
-// mergeAt merges what an agent wants at one place with what people did there
-// since base. Without an edit the agent's value is taken as it is.
-func mergeAt(at jsondoc.Pointer, base, now, wanted jsondoc.Value, policy jsondoc.Policy) (jsondoc.Value, []jsondoc.Conflict, error) {
-	was, _ := base.At(at)
-	is, _ := now.At(at)
-	if jsondoc.Same(was, is) || jsondoc.Equal(was, is) {
-		return wanted, nil, nil
-	}
-	if was.Kind() != is.Kind() && is.Kind() == jsondoc.KindObject && wanted.Kind() == jsondoc.KindObject {
-		was = jsondoc.Object() // made by an edit meanwhile: both sides add to nothing
-	}
-	merged, conflicts, err := jsondoc.Merge(was, is, wanted, &jsondoc.MergeOptions{Policy: policy})
-	for i := range conflicts {
-		conflicts[i].Path = at + conflicts[i].Path
-	}
-	return merged, conflicts, err
+// Returned is what became of a call.
+type Returned struct {
+	Tool   string // the tool's name; needed where the session did not see the call start
+	Failed error  // why it failed or was refused; nil: it succeeded
+	Value  any    // what the tool returned; a Result changes the state
+	Text   string // what the model reads
 }
 
-// set puts v at a place and creates what is missing above it. A place inside
-// something that is no container keeps the document as it is.
-func set(doc jsondoc.Value, at jsondoc.Pointer, v jsondoc.Value) jsondoc.Value {
-	if v.IsAbsent() {
-		return doc
-	}
-	if out, err := doc.SetAt(at, v); err == nil {
-		return out
-	}
-	return doc
-}
-
-// ErrConflict is a result refused by RejectResult.
-var ErrConflict = errors.New("the state was changed by somebody else meanwhile; read it again and repeat the change")
-
-// commitCall is the state after a call's success: its predicted values merged
-// with edits made since its base, then the tool's own updates.
-func (s *Session) commitCall(c *call, state jsondoc.Value) (jsondoc.Value, []jsondoc.Pointer, error) {
-	visible := s.m.Visible(state)
-	next := visible
-	var conflicts []jsondoc.Pointer
-	for _, f := range c.fields {
-		v, ok := c.args.At(f.target.Argument)
-		if !ok {
-			continue
-		}
-		merged, cs, err := mergeAt(f.target.Path, c.base, visible, v, s.m.policy())
-		if err != nil {
-			return state, nil, ErrConflict
-		}
-		for _, one := range cs {
-			conflicts = append(conflicts, one.Path)
-		}
-		next = set(next, f.target.Path, merged)
-	}
-	for _, p := range c.updates {
-		v, err := p.Apply(next, clientRules)
-		if err != nil {
-			return state, nil, fmt.Errorf("a change made by %s no longer fits the state: %w", c.tool, err)
-		}
-		next = v
-	}
-	after := s.m.restore(state, next)
-	if err := s.m.Check(state, after); err != nil {
-		return state, nil, fmt.Errorf("the state would break its schema: %w", err)
-	}
-	return after, conflicts, nil
-}
-
-func (m *Model) policy() jsondoc.Policy {
-	switch m.cfg.Conflict {
-	case AgentWins:
-		return jsondoc.Theirs
-	case RejectResult:
-		return jsondoc.Reject
-	default:
-		return jsondoc.Ours
-	}
-}
-
-// Result decides a call: what it predicted and changed is committed, or, where
-// failed is not nil, taken back. For a tool that touches the state the step is
-// one STATE_SNAPSHOT, whether or not the view moves; for any other it is
-// empty. The error is the reason for which a success could not be committed;
-// the step then takes the overlay back.
-func (s *Session) Result(id string, failed error) (Step, error) {
+// Result decides a call: what it predicted and changed, and what its result and
+// the rules say, is committed; or, where it failed, taken back. A call that
+// touches the state makes exactly one state event, whether or not the view
+// moves: STATE_SNAPSHOT, or STATE_DELTA with MapResultAsStateDelta. Any other
+// makes none. others is to be appended behind it.
+//
+// The error is the reason why the call failed after all: a success that could
+// not be committed (a broken schema, a refused conflict, a result that is no
+// patch). The step then takes the overlay back, and the model is to be told.
+func (s *Session) Result(id string, r Returned) (step Step, others []agui.Event, err error) {
 	c := s.call(id)
 	if c == nil {
-		return Step{}, failed
+		c = &call{id: id, tool: r.Tool, base: s.shown, complete: true}
 	}
-	if len(c.fields) == 0 && len(c.updates) == 0 {
-		s.drop(c)
-		return Step{}, failed
-	}
-	if failed == nil && c.failed != nil {
+	failed := r.Failed
+	if failed == nil {
 		failed = c.failed
 	}
-	if failed == nil && !c.complete && c.pred != nil {
+	if failed == nil && !c.complete {
 		failed = fmt.Errorf("%s answered before its arguments were complete", c.tool)
 	}
+	var extra mapped
 	if failed == nil {
-		_, _, failed = s.commitCall(c, s.doc.State)
+		if extra, failed = s.mapResult(c, r); failed == nil {
+			_, _, failed = s.commit(c, extra.returned(r), s.doc.State)
+		}
+	}
+	if failed != nil {
+		extra = mapped{}
+	}
+	if len(c.fields) == 0 && len(c.changes) == 0 && !extra.touches {
+		s.drop(c)
+		return Step{}, extra.others, failed
 	}
 	var left []*call // the calls still open once this one is decided
-	step := s.offer(c, func() Step {
+	step = s.offer(c, func() Step {
 		after, conflicts := s.doc.State, []jsondoc.Pointer(nil)
 		if failed == nil {
 			// An edit seen since may break what fitted a moment ago; then the
-			// state stays and the snapshot shows it.
-			if a, cs, err := s.commitCall(c, s.doc.State); err == nil {
+			// state stays, and the snapshot shows it.
+			if a, cs, err := s.commit(c, extra.returned(r), s.doc.State); err == nil {
 				after, conflicts = a, cs
 			}
 		}
-		left = s.without(c, failed == nil)
-		return s.snapshot(after, c, left, conflicts)
+		left = s.without(c, after)
+		return s.decided(after, c, left, conflicts, extra.delta)
 	}, func() { s.calls = left })
-	return step, failed
+	return step, extra.others, failed
 }
 
-// snapshot is STATE_SNAPSHOT of the view once the state is after and only the
-// calls left are open.
-func (s *Session) snapshot(after jsondoc.Value, c *call, left []*call, conflicts []jsondoc.Pointer) Step {
+// decided is the state event of a result: the view once the state is after and
+// only the calls left are open.
+func (s *Session) decided(after jsondoc.Value, c *call, left []*call, conflicts []jsondoc.Pointer, asDelta bool) Step {
 	view := s.compose(after, left)
 	mark := Mark{By: ByAgent, Call: c.id}
-	step := Step{
-		Events: []Emit{{
-			Event:  &agui.StateSnapshot{Snapshot: view},
-			Change: jsondoc.Diff(s.doc.State, after, nil),
-			Mark:   mark,
-		}},
-		after: Doc{State: after, View: view},
+	step := Step{after: Doc{State: after, View: view}}
+	if asDelta {
+		step.Events = s.moved(after, view, mark).Events
+	} else {
+		step.Events = []Emit{{Event: &agui.StateSnapshot{Snapshot: view}, Change: Change(s.doc.State, after), Mark: mark}}
 	}
 	if len(conflicts) > 0 {
-		step.Events = append(step.Events, Emit{Event: conflictEvent(conflicts, s.m.cfg.Conflict), Mark: mark})
+		step.Events = append(step.Events, Emit{Event: ConflictEvent(conflicts, s.m.cfg.Conflict), Mark: mark})
 	}
 	return step
 }
 
-// without is the open calls after c is decided. A complete call that predicted
-// the same place waits with its overlay for its own result, so that every
-// result is seen once. Copies, because a proposal may be made anew.
-func (s *Session) without(c *call, committed bool) []*call {
-	var left []*call
-	for _, o := range s.calls {
-		if o == c {
-			continue
-		}
-		one := *o
-		one.hidden = one.hidden || (one.complete && overlap(o, c))
-		if committed {
-			one.base = rebase(one.base, c)
-		}
-		left = append(left, &one)
-	}
-	return left
-}
-
-func overlap(a, b *call) bool {
-	for _, f := range a.fields {
-		for _, g := range b.fields {
-			if f.target.Path.Contains(g.target.Path) || g.target.Path.Contains(f.target.Path) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// rebase tells an open call's base what the agent itself has committed, so
-// that it is not merged against its own earlier call as if a person had made
-// that edit.
-func rebase(base jsondoc.Value, done *call) jsondoc.Value {
-	for _, f := range done.fields {
-		if v, ok := done.args.At(f.target.Argument); ok {
-			base = set(base, f.target.Path, v)
-		}
-	}
-	for _, p := range done.updates {
-		if v, err := p.Apply(base, clientRules); err == nil {
-			base = v
-		}
-	}
-	return base
-}
-
-func conflictEvent(paths []jsondoc.Pointer, policy ConflictPolicy) agui.Event {
+// ConflictEvent is CUSTOM lockstep.conflict: where a merge had to choose, and
+// by which policy.
+func ConflictEvent(paths []jsondoc.Pointer, policy ConflictPolicy) agui.Event {
 	list := make([]jsondoc.Value, len(paths))
 	for i, p := range paths {
 		list[i] = jsondoc.String(string(p))
@@ -427,44 +380,95 @@ func (s *Session) drop(c *call) {
 
 // Emitted commits state that agent code sent itself: a snapshot replaces what
 // clients see, a patch changes it. It is committed at once and stays. The error
-// says why it cannot be: no patch, a patch that does not apply, a broken
-// schema.
+// says why it cannot be: a patch that does not apply, a broken schema.
 func (s *Session) Emitted(snapshot jsondoc.Value, delta jsondoc.Patch) (Step, error) {
-	next := func() (jsondoc.Value, error) {
+	return s.commitNow(Mark{By: ByAgent}, !snapshot.IsAbsent(), func(state jsondoc.Value) (jsondoc.Value, error) {
 		visible := snapshot
 		if snapshot.IsAbsent() {
-			v, err := delta.Apply(s.m.Visible(s.doc.State), clientRules)
+			v, err := delta.Apply(orEmpty(s.m.Visible(state)), clientRules)
 			if err != nil {
-				return s.doc.State, err
+				return state, err
 			}
 			visible = v
 		}
-		after := s.m.restore(s.doc.State, visible)
-		return after, s.m.Check(s.doc.State, after)
+		return s.m.restore(state, visible), nil
+	})
+}
+
+// orEmpty is the document that clients have where nobody has said what the
+// state is.
+func orEmpty(v jsondoc.Value) jsondoc.Value {
+	if v.IsAbsent() {
+		return jsondoc.Object()
 	}
-	if _, err := next(); err != nil {
+	return v
+}
+
+// Content applies the MapContent rules to a content of the agent's.
+func (s *Session) Content(c message.Content) (step Step, others []agui.Event, err error) {
+	for _, rule := range s.m.rules.contents {
+		events, err := rule.content(s.mapping(), c)
+		if err != nil {
+			return Step{}, nil, err
+		}
+		if events == nil {
+			continue
+		}
+		visible := orEmpty(s.m.Visible(s.doc.State))
+		next, others, err := sorted(visible, events)
+		if err != nil || jsondoc.Same(visible, next) {
+			return Step{}, others, err
+		}
+		ch := change{base: s.doc.State, next: s.m.restore(s.doc.State, next)}
+		snapshot := slices.ContainsFunc(events, func(e agui.Event) bool { _, is := e.(*agui.StateSnapshot); return is })
+		step, err = s.commitNow(Mark{By: ByAgent}, snapshot, func(state jsondoc.Value) (jsondoc.Value, error) { return ch.on(state), nil })
+		return step, others, err
+	}
+	return Step{}, nil, nil
+}
+
+// commitNow commits a change that does not wait for any call.
+func (s *Session) commitNow(mark Mark, snapshot bool, next func(jsondoc.Value) (jsondoc.Value, error)) (Step, error) {
+	checked := func() (jsondoc.Value, error) {
+		after, err := next(s.doc.State)
+		if err == nil {
+			err = s.m.Check(s.doc.State, after)
+		}
+		return after, err
+	}
+	if _, err := checked(); err != nil {
 		return Step{}, err
 	}
 	return s.offer(nil, func() Step {
-		after, err := next()
-		if err != nil {
+		after, err := checked()
+		if err != nil { // an edit seen since; the state stays
 			return Step{after: s.doc}
 		}
 		view := s.compose(after, s.calls)
-		out := Emit{Change: jsondoc.Diff(s.doc.State, after, nil), Mark: Mark{By: ByAgent}}
-		if snapshot.IsAbsent() {
-			out.Event = &agui.StateDelta{Delta: jsondoc.Diff(s.doc.View, view, nil)}
-		} else {
-			out.Event = &agui.StateSnapshot{Snapshot: view}
+		if snapshot {
+			return Step{
+				Events: []Emit{{Event: &agui.StateSnapshot{Snapshot: view}, Change: Change(s.doc.State, after), Mark: mark}},
+				after:  Doc{State: after, View: view},
+			}
 		}
-		return Step{Events: []Emit{out}, after: Doc{State: after, View: view}}
+		return s.moved(after, view, mark)
 	}, nil), nil
 }
 
-// Finish ends the run: overlays that nothing confirmed are taken back (S3).
-func (s *Session) Finish() Step {
+// Finish ends the run: overlays that nothing confirmed are taken back (S3),
+// except those of the calls that keep names, which are returned as proposals
+// for a later run to decide. nil keeps none.
+func (s *Session) Finish(keep func(call, tool string) bool) (Step, []Proposal) {
+	var open []Proposal
+	var left []*call
+	for _, c := range s.calls {
+		if keep != nil && c.complete && c.failed == nil && keep(c.id, c.tool) && (len(c.fields) > 0 || len(c.changes) > 0) {
+			left = append(left, c)
+			open = append(open, c.proposal())
+		}
+	}
 	return s.offer(nil, func() Step {
-		view := s.m.Visible(s.doc.State)
+		view := s.compose(s.doc.State, left)
 		if jsondoc.Equal(view, s.doc.View) {
 			return Step{after: s.doc}
 		}
@@ -472,7 +476,7 @@ func (s *Session) Finish() Step {
 			Events: []Emit{{Event: &agui.StateSnapshot{Snapshot: view}, Mark: Mark{By: BySystem}}},
 			after:  Doc{State: s.doc.State, View: view},
 		}
-	}, func() { s.calls = nil })
+	}, func() { s.calls = left }), open
 }
 
 // Observe shows the session the documents after entries that others appended:
@@ -491,7 +495,7 @@ func (s *Session) Observe(doc Doc) {
 				c.detached = true
 			}
 		}
-		if !c.detached {
+		if !c.detached && !c.complete {
 			c.pred.Rebase(doc.View)
 		}
 	}
@@ -546,18 +550,3 @@ func (s *Session) tellPredictors(cause *call) {
 		o.pred.Rebase(s.doc.View)
 	}
 }
-
-// related reports whether two calls' places share their first member.
-func related(a, b *call) bool {
-	for _, f := range a.fields {
-		for _, g := range b.fields {
-			if f.target.Path.Tokens()[0] == g.target.Path.Tokens()[0] {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// View is the view that a step leads to.
-func (s Step) View() jsondoc.Value { return s.after.View }

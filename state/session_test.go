@@ -102,15 +102,21 @@ func (f *follower) call(id, tool, args string, cut int) {
 		args = args[n:]
 		now = now.Add(time.Second)
 	}
-	st, err := f.s.CallEnd(now, id)
+	st, err := f.s.CallEnd(now, id, "")
 	f.step(st)
 	if err != nil {
 		f.log = append(f.log, "invalid")
 	}
 }
 
+func (f *follower) finish() {
+	f.t.Helper()
+	st, _ := f.s.Finish(nil)
+	f.step(st)
+}
+
 func (f *follower) result(id string, failed error) error {
-	st, err := f.s.Result(id, failed)
+	st, _, err := f.s.Result(id, Returned{Failed: failed})
 	f.step(st)
 	return err
 }
@@ -149,11 +155,11 @@ func TestS3TakenBack(t *testing.T) {
 	for name, end := range map[string]func(*follower){
 		"tool failure": func(f *follower) { f.call("c", "write", `{"document":"new"}`, 3); f.result("c", errTool) },
 		"truncated":    func(f *follower) { f.call("c", "write", `{"document":"ne`, 3); f.result("c", errTool) },
-		"run ends":     func(f *follower) { f.call("c", "write", `{"document":"new"}`, 3); f.step(f.s.Finish()) },
+		"run ends":     func(f *follower) { f.call("c", "write", `{"document":"new"}`, 3); f.finish() },
 		"mid-arguments": func(f *follower) {
 			f.step(f.s.CallStart("c", "write"))
 			f.step(f.s.Arguments(time.Unix(0, 0), "c", `{"document":"ne`))
-			f.step(f.s.Finish())
+			f.finish()
 		},
 		"duplicate member": func(f *follower) {
 			f.call("c", "write", `{"document":"a","document":"b"}`, 3)
@@ -178,7 +184,7 @@ func TestS4Restart(t *testing.T) {
 	f.step(f.s.CallStart("c", "write"))
 	f.want(`{"document":"old"}`, `{"document":"old"}`)
 	f.step(f.s.Arguments(now.Add(time.Second), "c", `{"document":"second"}`))
-	st, err := f.s.CallEnd(now.Add(2*time.Second), "c")
+	st, err := f.s.CallEnd(now.Add(2*time.Second), "c", "")
 	f.step(st)
 	if err != nil {
 		t.Fatal(err)
@@ -218,7 +224,7 @@ func TestR13Interleaved(t *testing.T) {
 		f.step(f.s.Arguments(now, p.id, p.text))
 	}
 	for _, id := range []string{"1", "2"} {
-		st, err := f.s.CallEnd(now, id)
+		st, err := f.s.CallEnd(now, id, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -284,7 +290,7 @@ func TestS6EditDuringPrediction(t *testing.T) {
 				t.Errorf("a frame behind the edit shows %s, want the edit %s", now, edited)
 			}
 			f.step(f.s.Arguments(now.Add(2*time.Second), "c", `"fry"]}}`))
-			st, err := f.s.CallEnd(now.Add(3*time.Second), "c")
+			st, err := f.s.CallEnd(now.Add(3*time.Second), "c", "")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -303,7 +309,7 @@ func TestS6EditDuringPrediction(t *testing.T) {
 func TestRedo(t *testing.T) {
 	f := follow(t, document(), `{"document":"old","n":1}`)
 	f.call("c", "write", `{"document":"new"}`, 100)
-	st, err := f.s.Result("c", nil)
+	st, _, err := f.s.Result("c", Returned{})
 	if err != nil || len(st.Events) == 0 {
 		t.Fatal(st, err)
 	}
@@ -376,7 +382,7 @@ func TestSessionLaws(t *testing.T) {
 				f.step(f.s.Arguments(now, c.id, c.rest[:k]))
 				c.rest = c.rest[k:]
 				if c.rest == "" {
-					st, _ := f.s.CallEnd(now, c.id)
+					st, _ := f.s.CallEnd(now, c.id, "")
 					f.step(st)
 					open = remove(open, c)
 					ended = append(ended, c)
@@ -392,7 +398,7 @@ func TestSessionLaws(t *testing.T) {
 				if rapid.Bool().Draw(t, "fails") {
 					failed = errTool
 				}
-				st, _ := f.s.Result(c.id, failed)
+				st, _, _ := f.s.Result(c.id, Returned{Failed: failed})
 				if rapid.Bool().Draw(t, "conflict") && len(st.Events) > 0 {
 					f.userEdit(t)
 					st = f.s.Redo()
@@ -401,7 +407,7 @@ func TestSessionLaws(t *testing.T) {
 			},
 			"edit": func(t *rapid.T) { f.userEdit(t) },
 		})
-		f.step(f.s.Finish())
+		f.finish()
 		if !jsondoc.Equal(f.view, f.doc) {
 			t.Fatalf("S3: after the run the view is %s, the state %s", f.view, f.doc)
 		}

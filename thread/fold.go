@@ -17,8 +17,9 @@ type fold struct {
 	revision uint64
 	reduced  agui.Reducer // messages; and the view, which doc.View repeats
 	active   *activeRun
-	runs     []runMark   // newest last, bounded: for reading what clients post
-	shown    []shownView // views at state events, oldest first, bounded
+	open     []state.Proposal // not decided yet, oldest first
+	runs     []runMark        // newest last, bounded: for reading what clients post
+	shown    []shownView      // views at state events, oldest first, bounded
 	updated  time.Time
 }
 
@@ -62,6 +63,12 @@ func (f *fold) apply(e Entry) error {
 		}
 		f.doc.State = next
 		f.revision++
+	}
+	if e.Proposal != nil {
+		f.open = append(f.open[:len(f.open):len(f.open)], *e.Proposal)
+	}
+	if e.Settled != "" {
+		f.open = slices.DeleteFunc(slices.Clone(f.open), func(p state.Proposal) bool { return p.Call == e.Settled })
 	}
 	switch ev := e.Event.(type) {
 	case nil:

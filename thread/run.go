@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/lockstep-go/lockstep/agent"
@@ -99,13 +100,49 @@ func (t *Thread) Run(ctx context.Context, req Request) (*Run, error) {
 func (t *Thread) begin(f *fold, key string, req Request) (*driver, []draft, error) {
 	in := req.Input
 	news := f.readPosted(in)
-	edited, err := req.Model.Edit(f.doc, news.base, in.State)
-	keeps := req.Model.Keeps() || f.revision > 0
-	switch {
-	case !keeps:
-		edited, err = state.Edited{Doc: f.doc}, nil
-	case f.revision == 0 && f.doc.State.IsAbsent():
-		edited, err = t.first(req.Model, in.State)
+	system := state.Mark{By: state.BySystem}
+	drafts := []draft{
+		{run: key, mark: system, lease: &Lease{Owner: t.threads.owner, Until: time.Now().Add(t.threads.opts.RunLimit)}},
+		{run: key, mark: state.Mark{By: state.ByUser}, event: run.Opening(in, news.fresh)},
+	}
+	session, settled, err := t.beginState(f, key, req, news)
+	if err != nil {
+		return nil, nil, err
+	}
+	drafts = append(drafts, settled...)
+	if len(news.fresh) == 0 && in.Resume == nil {
+		if all := f.messages(); len(all) > 0 {
+			drafts = append(drafts, draft{run: key, mark: system, event: &agui.MessagesSnapshot{Messages: all}})
+		}
+		return nil, append(drafts, draft{run: key, mark: system, event: &agui.RunFinished{ThreadID: in.ThreadID, RunID: in.RunID}}), nil
+	}
+	if v := req.Model.PredictState(); !v.IsAbsent() {
+		drafts = append(drafts, draft{run: key, mark: system, event: &agui.Custom{Name: "PredictState", Value: v}})
+	}
+	return &driver{
+		thread: t, key: key, req: req, session: session, box: newMailbox(),
+		seen: f.head.Seq + uint64(len(drafts)), done: make(chan struct{}),
+		run: run.New(run.Options{
+			Input: in, Session: session, NewID: t.threads.opts.NewID,
+			Logger: t.threads.opts.Logger.With("thread", t.key.ID, "run", key),
+		}),
+	}, drafts, nil
+}
+
+// beginState reads what the client posted as an edit, decides the proposals
+// that its messages answer, and makes the snapshot that the run begins with. An
+// agent that keeps no state, on a thread without any, gets none.
+func (t *Thread) beginState(f *fold, key string, req Request, news posted) (*state.Session, []draft, error) {
+	m, in := req.Model, req.Input
+	if !m.Keeps() && f.revision == 0 {
+		return m.NewSession(f.doc), nil, nil
+	}
+	var edited state.Edited
+	var err error
+	if f.doc.State.IsAbsent() {
+		edited, err = firstState(m, in.State)
+	} else {
+		edited, err = m.Edit(f.doc, news.base, in.State)
 	}
 	if err != nil {
 		return nil, nil, err
@@ -113,70 +150,55 @@ func (t *Thread) begin(f *fold, key string, req Request) (*driver, []draft, erro
 	for _, p := range edited.Dropped {
 		t.threads.opts.Logger.Info("an edit of a read-only place was ignored", "thread", t.key.ID, "path", string(p))
 	}
-
-	drafts := []draft{
-		{run: key, mark: state.Mark{By: state.BySystem}, lease: &Lease{Owner: t.threads.owner, Until: time.Now().Add(t.threads.opts.RunLimit)}},
-		{run: key, mark: state.Mark{By: state.ByUser}, event: run.Opening(in, news.fresh)},
+	mark := state.Mark{By: state.BySystem}
+	if edited.Changed && in.State.Kind() == jsondoc.KindObject && in.State.Len() > 0 {
+		mark.By = state.ByUser // else it is the configured initial state
 	}
-	if keeps {
-		mark := state.Mark{By: state.BySystem}
-		var change jsondoc.Patch
-		if edited.Changed {
-			if in.State.Kind() == jsondoc.KindObject && in.State.Len() > 0 {
-				mark.By = state.ByUser // else it is the configured initial state
-			}
-			change = jsondoc.Diff(orNull(f.doc.State), edited.State, nil)
+	session := m.NewSession(edited.Doc, f.open...)
+	var drafts []draft
+	for _, msg := range news.fresh {
+		if msg.Role != agui.RoleTool || !slices.ContainsFunc(f.open, func(p state.Proposal) bool { return p.Call == msg.ToolCallID }) {
+			continue
 		}
-		// Live predictions ended with the run that made them, so the view of a
-		// new run is the visible state.
-		view := req.Model.Visible(edited.State)
-		drafts = append(drafts, draft{
-			run: key, mark: mark, change: change, view: view,
-			event: &agui.StateSnapshot{Snapshot: view},
-		})
-		edited.View = view
-	}
-	if len(news.fresh) == 0 && in.Resume == nil {
-		if all := f.messages(); len(all) > 0 {
-			drafts = append(drafts, draft{run: key, mark: state.Mark{By: state.BySystem}, event: &agui.MessagesSnapshot{Messages: all}})
+		if err := session.Decide(msg.ToolCallID, answerError(msg)); err != nil {
+			t.threads.opts.Logger.Info("a client's tool call did not become state", "thread", t.key.ID, "call", msg.ToolCallID, "error", err)
+		} else {
+			mark = state.Mark{By: state.ByAgent, Call: msg.ToolCallID}
 		}
-		drafts = append(drafts, draft{run: key, mark: state.Mark{By: state.BySystem}, event: &agui.RunFinished{ThreadID: in.ThreadID, RunID: in.RunID}})
-		return nil, drafts, nil
+		drafts = append(drafts, draft{run: key, mark: mark, settled: msg.ToolCallID})
 	}
-	if v := req.Model.PredictState(); !v.IsAbsent() {
-		drafts = append(drafts, draft{
-			run: key, mark: state.Mark{By: state.BySystem},
-			event: &agui.Custom{Name: "PredictState", Value: v},
-		})
+	doc := session.Doc()
+	drafts = append(drafts, draft{
+		run: key, mark: mark, view: doc.View, change: state.Change(f.doc.State, doc.State),
+		event: &agui.StateSnapshot{Snapshot: doc.View},
+	})
+	if len(edited.Conflicts) > 0 {
+		drafts = append(drafts, draft{run: key, mark: mark, event: state.ConflictEvent(edited.Conflicts, state.ClientWins)})
 	}
-	session := req.Model.NewSession(edited.Doc)
-	d := &driver{
-		thread: t, key: key, req: req, session: session, box: newMailbox(),
-		seen: f.head.Seq + uint64(len(drafts)), done: make(chan struct{}),
-		run: run.New(run.Options{
-			Input: in, Session: session, NewID: t.threads.opts.NewID,
-			Logger: t.threads.opts.Logger.With("thread", t.key.ID, "run", key),
-		}),
-	}
-	return d, drafts, nil
+	return session, drafts, nil
 }
 
-// first makes a thread's first state.
-func (t *Thread) first(m *state.Model, posted jsondoc.Value) (state.Edited, error) {
+// answerError reads a client's answer to a call of its own tool: an error, or
+// {"accepted": false}, takes back what the call predicted.
+func answerError(m agui.Message) error {
+	if m.Error != "" {
+		return errors.New("the client's tool failed")
+	}
+	if v, err := jsondoc.ParseString(m.Content.Text()); err == nil {
+		if a, ok := v.Get("accepted"); ok && a.Kind() == jsondoc.KindBool && !a.Bool() {
+			return errors.New("the user did not accept it")
+		}
+	}
+	return nil
+}
+
+// firstState makes a thread's first state.
+func firstState(m *state.Model, posted jsondoc.Value) (state.Edited, error) {
 	doc := m.First(m.Visible(posted))
 	if err := m.Check(m.First(jsondoc.Value{}), doc); err != nil {
 		return state.Edited{}, err
 	}
 	return state.Edited{Doc: state.Doc{State: doc}, Changed: true}, nil
-}
-
-// orNull is what a patch on a thread without state applies to: RFC 6902 needs a
-// document, and Apply reads an absent one as null.
-func orNull(v jsondoc.Value) jsondoc.Value {
-	if v.IsAbsent() {
-		return jsondoc.Null
-	}
-	return v
 }
 
 // Run is a run as the one who started it sees it.
@@ -247,7 +269,7 @@ func (d *driver) start(ctx context.Context) {
 	read := make(chan struct{})
 	go func() {
 		defer close(read)
-		d.read(run.ContextWithInput(runCtx, d.req.Input))
+		d.read(state.NewContext(run.ContextWithInput(runCtx, d.req.Input), d))
 	}()
 	go func() {
 		defer t.threads.runs.Done()
@@ -364,12 +386,34 @@ func (d *driver) gate(ctx context.Context, call *message.FunctionCallContent) ag
 func (d *driver) afterTool(ctx context.Context, _ *message.FunctionCallContent, res *message.FunctionResultContent) (*message.FunctionResultContent, error) {
 	var failed error
 	err := d.ask(ctx, func() {
-		var b run.Batch
-		b, res = d.run.ToolResult(res)
-		failed = d.append(b)
+		res = d.run.ToolResult(time.Now(), res, func(b run.Batch) bool {
+			failed = d.append(b)
+			return failed == nil
+		})
 	})
 	return res, cmp.Or(err, failed)
 }
+
+// Working implements state.Driver.
+func (d *driver) Working(ctx context.Context) (doc jsondoc.Value, err error) {
+	err = d.ask(ctx, func() { doc = d.session.Working() })
+	return doc, err
+}
+
+// Change implements state.Driver.
+func (d *driver) Change(ctx context.Context, call string, base, next jsondoc.Value, keep bool) (done bool, err error) {
+	var failed error
+	err = d.ask(ctx, func() {
+		var step state.Step
+		if step, done, failed = d.session.Change(call, base, next, keep); failed == nil && done {
+			failed = d.append(run.Batch{Step: step})
+		}
+	})
+	return done, cmp.Or(err, failed)
+}
+
+// Posted implements state.Driver.
+func (d *driver) Posted() jsondoc.Value { return d.req.Input.State }
 
 // drive empties the mailbox until the stream ends or the run is stopped, then
 // ends the run.
@@ -379,7 +423,7 @@ func (d *driver) drive(ctx context.Context) {
 	if err != nil && !errors.Is(err, run.ErrStopped) {
 		d.thread.threads.opts.Logger.Error("a run failed", "thread", d.thread.key.ID, "run", d.key, "error", err)
 	}
-	b := d.run.Finish()
+	b := d.run.Finish(err)
 	b.After = append(b.After, d.run.Terminal(err))
 	if failed := d.append(b); failed != nil {
 		d.thread.threads.opts.Logger.Error("the end of a run could not be logged", "thread", d.thread.key.ID, "run", d.key, "error", failed)
@@ -436,6 +480,9 @@ func (d *driver) append(b run.Batch) error {
 		}
 		for _, e := range b.Step.Events {
 			drafts = append(drafts, draft{run: d.key, mark: e.Mark, event: e.Event, change: e.Change, view: b.Step.View()})
+		}
+		for _, p := range b.Open {
+			drafts = append(drafts, draft{run: d.key, mark: agentMark, proposal: &p})
 		}
 		for _, e := range b.After {
 			drafts = append(drafts, draft{run: d.key, mark: agentMark, event: e})

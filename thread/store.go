@@ -11,6 +11,7 @@ import (
 
 	"github.com/lockstep-go/lockstep/agui"
 	"github.com/lockstep-go/lockstep/jsondoc"
+	"github.com/lockstep-go/lockstep/state"
 )
 
 // Key names a thread. Threads of different agents or principals with one ID are
@@ -55,6 +56,10 @@ type Entry struct {
 	Event  agui.Event    // what viewers get, in its 1.0 form; nil: nothing
 	Change jsondoc.Patch // what was committed, on the state; nil: nothing
 	Lease  *Lease        // who may append for a run; nil: says nothing
+	// Proposal is what a run left to be decided later; nil: nothing.
+	Proposal *state.Proposal
+	// Settled is the call whose proposal is decided now; empty: none.
+	Settled string
 }
 
 // Lease says which process drives a run.

@@ -219,6 +219,9 @@ type draft struct {
 	view   jsondoc.Value // what the view is to be after a state event
 	run    string
 	lease  *Lease
+
+	proposal *state.Proposal
+	settled  string
 }
 
 // commit appends what build makes of the fold, in one piece. Where another
@@ -296,6 +299,7 @@ func (t *Thread) entries(drafts []draft) []Entry {
 		out[i] = Entry{
 			Seq: pos.Seq, Time: now, Run: d.run, Author: d.mark.By,
 			Event: d.event, Change: d.change, Lease: d.lease,
+			Proposal: d.proposal, Settled: d.settled,
 		}
 	}
 	return out

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/lockstep-go/lockstep/internal/demo"
+	"github.com/lockstep-go/lockstep/server"
+	"github.com/lockstep-go/lockstep/thread"
+	"github.com/lockstep-go/lockstep/thread/memory"
+)
+
+type serveCmd struct {
+	Addr  string `default:"127.0.0.1:8888" help:"Address to listen on; port 0 takes a free one."`
+	Model string `help:"scripted or openai:NAME. Without it: openai if OPENAI_API_KEY or OPENAI_BASE_URL is set, else scripted."`
+}
+
+// Help is kong's long help.
+func (serveCmd) Help() string {
+	return `Serves the demo agents. Threads are kept in memory.
+
+Example:
+
+    lockstep serve --addr 127.0.0.1:8888 --model scripted
+    OPENAI_BASE_URL=http://127.0.0.1:11434/v1 lockstep serve --model openai:qwen3`
+}
+
+// shutdownTime is how long running runs get to write their terminal events.
+const shutdownTime = 10 * time.Second
+
+func (c serveCmd) Run(ctx context.Context, io std) error {
+	log := slog.New(slog.NewTextHandler(io.err, nil))
+	provider, model, err := chooseModel(c.Model)
+	if err != nil {
+		return usageError{err}
+	}
+	threads := thread.New(memory.New(), &thread.Options{Logger: log})
+	host := server.NewHost(nil)
+	for _, a := range demo.Agents() {
+		made, err := provider(a.Config)
+		if err != nil {
+			return usageError{err}
+		}
+		h, err := server.New(made, &server.Options{State: a.State, Threads: threads, Logger: log})
+		if err != nil {
+			return usageError{fmt.Errorf("agent %s: %w", a.Config.Name, err)}
+		}
+		for _, path := range a.Paths {
+			if err := host.Handle(path, h); err != nil {
+				return usageError{err}
+			}
+		}
+	}
+
+	listener, err := net.Listen("tcp", c.Addr)
+	if err != nil {
+		return fmt.Errorf("cannot listen on %s: %w", c.Addr, err)
+	}
+	srv := &http.Server{
+		Handler:           host,
+		ReadHeaderTimeout: 10 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+	}
+	fmt.Fprintf(io.err, "listening on http://%s\n", listener.Addr())
+	log.Info("serving", "model", model)
+
+	served := make(chan error, 1)
+	go func() { served <- srv.Serve(listener) }()
+	select {
+	case err := <-served:
+		return err
+	case <-ctx.Done():
+	}
+	log.Info("stopping")
+	end, cancel := context.WithTimeout(context.Background(), shutdownTime)
+	defer cancel()
+	// First the runs: their viewers' bodies end with them, and only then has
+	// the HTTP server nothing left to wait for.
+	err = threads.Close(end)
+	if failed := srv.Shutdown(end); failed != nil {
+		err = errors.Join(err, failed, srv.Close())
+	}
+	<-served
+	return err
+}
