@@ -235,9 +235,10 @@ func (c *compactor) fold(e Event) jsondoc.Patch {
 		if !c.known {
 			return nil
 		}
-		if next, err := e.Delta.Apply(c.state, clientPatch); err == nil {
+		patch := knownOperations(e.Delta)
+		if next, err := patch.Apply(c.state, clientPatch); err == nil {
 			c.state = next
-			return e.Delta
+			return patch
 		}
 	}
 	return nil
@@ -308,7 +309,7 @@ func (c *compactor) activityDelta(e *ActivityDelta) {
 		c.out = append(c.out, e)
 		return
 	}
-	content, err := e.Patch.Apply(own.Content, clientPatch)
+	content, err := knownOperations(e.Patch).Apply(own.Content, clientPatch)
 	if err == nil && content.Kind() != jsondoc.KindObject {
 		// A snapshot cannot say this: its content is an object.
 		delete(c.activities, e.MessageID)

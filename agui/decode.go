@@ -176,20 +176,33 @@ func (d *decoder) event(data []byte, opts *DecodeOptions) (Event, error) {
 	}
 	d.typ = e.EventType()
 	d.document(e)
-	if !d.retyped {
-		return e, d.failure()
+	if d.err == nil && !d.retyped {
+		return e, nil
 	}
-	// Two different types in one object. The last one counts, so what was read
-	// as the first one is worth nothing, its failure included.
-	d.err, d.pos, d.depth, d.typ, d.path = nil, start, 0, "", d.path[:0]
+	// There may be a second type in the object. The last one counts, so what
+	// was read as the first one is worth nothing, its failure included.
+	failed := d.err
+	d.err, d.pos, d.depth, d.path = nil, start, 0, d.path[:0]
 	typ := d.lastTag("type")
-	d.pos = start
+	if d.err != nil || typ == string(d.typ) {
+		d.err = failed
+		return d.read(e)
+	}
+	d.pos, d.depth, d.typ = start, 0, ""
 	if e = newEvent(EventType(typ)); e == nil {
 		return d.unknown(EventType(typ))
 	}
 	d.typ = e.EventType()
 	d.document(e)
-	return e, d.failure()
+	return d.read(e)
+}
+
+// read returns e, or the failure and nothing else.
+func (d *decoder) read(e Event) (Event, error) {
+	if d.err != nil {
+		return nil, d.err
+	}
+	return e, nil
 }
 
 // quickEvent makes the event if its type is the first member and spelled
@@ -214,7 +227,7 @@ func (d *decoder) unknown(typ EventType) (Event, error) {
 	d.report(d.pos, "unknown event type")
 	v := d.any()
 	d.end()
-	return &Unknown{Type: typ, JSON: v}, d.failure()
+	return d.read(&Unknown{Type: typ, JSON: v})
 }
 
 // failure returns the error as an interface that is nil when there is none.

@@ -193,9 +193,14 @@ func appendPatch(dst []byte, p jsondoc.Patch, extras []jsondoc.Value) []byte {
 			dst = append(dst, ',')
 		}
 		at := len(dst)
-		dst = p[i : i+1].AppendJSON(dst)
-		// p[i:i+1] is one operation in brackets: take them off again.
-		dst = append(dst[:at], dst[at+1:len(dst)-2]...)
+		if knownOperation(p[i].Op) {
+			dst = p[i : i+1].AppendJSON(dst)
+			// That is one operation in brackets: take them off again.
+			dst = append(dst[:at], dst[at+1:len(dst)-2]...)
+		} else { // an operation that was kept: all but its name is extra
+			dst = append(dst, `{"op":`...)
+			dst = appendString(dst, p[i].Op)
+		}
 		dst = appendExtra(dst, extras[i])
 		dst = append(dst, '}')
 	}

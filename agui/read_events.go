@@ -106,6 +106,9 @@ func ReadEvents(r io.Reader, opts *EventsOptions) iter.Seq2[Received, error] {
 					err = opts.Sequence.Check(e)
 				}
 			}
+			if err != nil && frame.Cut {
+				continue // half an event: the next call says how the stream ended
+			}
 			if err != nil {
 				yield(Received{}, err)
 				return

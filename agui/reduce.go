@@ -188,7 +188,7 @@ func (r *Reducer) apply(e Event) error {
 			r.state = jsondoc.Null
 		}
 	case *StateDelta:
-		state, err := e.Delta.Apply(r.State(), clientPatch)
+		state, err := knownOperations(e.Delta).Apply(r.State(), clientPatch)
 		if err != nil {
 			return &DeltaError{Event: TypeStateDelta, Err: err}
 		}
@@ -216,6 +216,17 @@ func (r *Reducer) apply(e Event) error {
 
 // clientPatch are the patch rules of fast-json-patch, which official clients use.
 var clientPatch = &jsondoc.ApplyOptions{ClientRules: true}
+
+// knownOperations leaves out what [DecodeOptions.KeepUnknown] kept: the official
+// client drops operations that it does not know and applies the others.
+func knownOperations(p jsondoc.Patch) jsondoc.Patch {
+	for i := range p {
+		if !knownOperation(p[i].Op) {
+			return slices.DeleteFunc(slices.Clone(p), func(op jsondoc.Operation) bool { return !knownOperation(op.Op) })
+		}
+	}
+	return p
+}
 
 func cmpRole(r Role) Role {
 	if r == "" {

@@ -128,7 +128,7 @@ func (r *Reducer) activityDelta(e *ActivityDelta) error {
 		return nil
 	}
 	mergeMetadata(&m.Metadata, e.Metadata)
-	content, err := e.Patch.Apply(m.ActivityContent, clientPatch)
+	content, err := knownOperations(e.Patch).Apply(m.ActivityContent, clientPatch)
 	if err != nil {
 		return &DeltaError{Event: TypeActivityDelta, MessageID: e.MessageID, Err: err}
 	}

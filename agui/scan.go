@@ -312,10 +312,14 @@ func (d *decoder) skip() {
 		}
 		d.pos++
 		for first := true; ; first = false {
-			if _, more := d.key(first); !more {
+			key, more := d.key(first)
+			if !more {
 				break
 			}
-			d.skip()
+			if d.skip(); d.err != nil {
+				d.under(string(key))
+				return
+			}
 		}
 		d.depth--
 	case c == '[':

@@ -37,6 +37,9 @@ type Frame struct {
 	OwnID bool
 	// Event is the event's name; empty where the frame has none. AG-UI uses none.
 	Event string
+	// Cut says that the stream ended before the frame's blank line, see
+	// [ReaderOptions.KeepUnterminated].
+	Cut bool
 	// Data is the frame's data, lines joined with LF. It is valid until the
 	// next call of Next.
 	Data []byte
@@ -109,7 +112,9 @@ func (r *Reader) Next() (Frame, error) {
 		line, err := r.line()
 		if err != nil {
 			if r.hasData && err == io.EOF && r.opts.KeepUnterminated {
-				return r.frame(), nil
+				f := r.frame()
+				f.Cut = true
+				return f, nil
 			}
 			return Frame{}, err
 		}
