@@ -100,14 +100,14 @@ func ReadEvents(r io.Reader, opts *EventsOptions) iter.Seq2[Received, error] {
 				return
 			}
 			e, err := d.event(frame.Data, &opts.Decode)
+			if err != nil && frame.Cut {
+				continue // half an event: the next call says how the stream ended
+			}
 			if err == nil {
 				e = older.Upgrade(e)
 				if opts.Sequence != nil {
 					err = opts.Sequence.Check(e)
 				}
-			}
-			if err != nil && frame.Cut {
-				continue // half an event: the next call says how the stream ended
 			}
 			if err != nil {
 				yield(Received{}, err)
