@@ -57,19 +57,26 @@ func (l *aligner) trim(x, y []Value) (start, end int) {
 	return start, end
 }
 
-// align pairs the items by their identity member if they have one, else by what
-// they hold. The arrays are trimmed. Equal items that changed places are paired
-// only if relocate says so, those with an identity always.
-func (l *aligner) align(x, y []Value, relocate bool) alignment {
+// align pairs the items of trimmed arrays by their identity member if they have
+// one, else by what they hold. For a patch it goes on to pair what is left, so
+// that there are fewer operations: an item that was replaced by another, and
+// equal ones that changed places. For a merge these are not the same items.
+func (l *aligner) align(x, y []Value, patch bool) alignment {
 	if len(x) == 0 || len(y) == 0 {
 		return alignment{from: unpaired(len(y))}
 	}
 	for _, name := range l.identity {
-		if from, ok := byIdentity(x, y, name); ok {
-			return alignment{from: from, moved: !ascending(from)}
+		from, ok := byIdentity(x, y, name)
+		if !ok {
+			continue
 		}
+		c := newContent(l, x, y, alignment{from: from, moved: !ascending(from)})
+		if patch && !c.al.moved {
+			c.gaps()
+		}
+		return c.al
 	}
-	return l.byContent(x, y, relocate)
+	return l.byContent(x, y, patch)
 }
 
 func unpaired(n int) []int {

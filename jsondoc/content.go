@@ -24,11 +24,7 @@ const (
 
 // byContent pairs equal items in their order, and similar ones between them.
 func (l *aligner) byContent(x, y []Value, relocate bool) alignment {
-	c := content{
-		aligner: l, x: x, y: y,
-		al:    alignment{from: unpaired(len(y))},
-		steps: searchSteps, weigh: weighSteps,
-	}
+	c := newContent(l, x, y, alignment{from: unpaired(len(y))})
 	if len(x)*len(y) <= exactCells {
 		c.cheapest(0, len(x), 0, len(y))
 	} else {
@@ -49,6 +45,10 @@ type content struct {
 	al   alignment
 
 	steps, weigh int // what is left of the bounds
+}
+
+func newContent(l *aligner, x, y []Value, al alignment) content {
+	return content{aligner: l, x: x, y: y, al: al, steps: searchSteps, weigh: weighSteps}
 }
 
 func (c *content) pair(i, j int) { c.al.from[j] = i }

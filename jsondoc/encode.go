@@ -1,9 +1,6 @@
 package jsondoc
 
-import (
-	"slices"
-	"strings"
-)
+import "slices"
 
 // AppendJSON appends v as compact JSON: no white space, members in their order,
 // numbers as they were written. Of strings only the quotation mark, the
@@ -44,9 +41,7 @@ func (v Value) AppendJSON(dst []byte) []byte {
 // String returns v as compact JSON, see [Value.AppendJSON]. The text of a string
 // value is [Value.Str].
 func (v Value) String() string {
-	var b strings.Builder
-	b.Write(v.AppendJSON(nil))
-	return b.String()
+	return string(v.AppendJSON(nil))
 }
 
 // MarshalJSON implements json.Marshaler. An absent value is written as null; to

@@ -58,14 +58,14 @@ func (v Value) Decode(into any) error {
 }
 
 var (
-	valueType   = reflect.TypeFor[Value]()
-	rawType     = reflect.TypeFor[json.RawMessage]()
-	numberType  = reflect.TypeFor[json.Number]()
-	marshaler   = reflect.TypeFor[json.Marshaler]()
-	textual     = reflect.TypeFor[encoding.TextMarshaler]()
-	zeroer      = reflect.TypeFor[interface{ IsZero() bool }]()
-	errTooDeep  = fmt.Errorf("nested more than %d deep, or cyclic", defaultMaxDepth)
-	errNotFound = errors.New("no JSON for this type")
+	valueType  = reflect.TypeFor[Value]()
+	rawType    = reflect.TypeFor[json.RawMessage]()
+	numberType = reflect.TypeFor[json.Number]()
+	marshaler  = reflect.TypeFor[json.Marshaler]()
+	textual    = reflect.TypeFor[encoding.TextMarshaler]()
+	zeroer     = reflect.TypeFor[interface{ IsZero() bool }]()
+	errTooDeep = fmt.Errorf("nested more than %d deep, or cyclic", defaultMaxDepth)
+	errNoJSON  = errors.New("JSON cannot say this type")
 )
 
 // convert returns the document of v; depth counts pointers, too, since they can
@@ -120,7 +120,7 @@ func convert(v reflect.Value, depth int) (Value, error) {
 	case reflect.Struct:
 		return convertStruct(v, depth)
 	}
-	return Value{}, fmt.Errorf("%w: %s", errNotFound, t)
+	return Value{}, fmt.Errorf("%w: %s", errNoJSON, t)
 }
 
 func parseRaw(data []byte, t reflect.Type) (Value, error) {
@@ -180,11 +180,20 @@ func convertItems(v reflect.Value, depth int) (Value, error) {
 	for i := range kids {
 		x, err := convert(v.Index(i), depth+1)
 		if err != nil {
-			return Value{}, fmt.Errorf("[%d]: %w", i, err)
+			return Value{}, inside(err, "[%d]", i)
 		}
 		kids[i] = x.orNull()
 	}
 	return newArray(kids), nil
+}
+
+// inside says where an error happened, except that something is too deep: the
+// path would be as long as it is deep.
+func inside(err error, format string, args ...any) error {
+	if errors.Is(err, errTooDeep) {
+		return err
+	}
+	return fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), err)
 }
 
 func convertMap(v reflect.Value, depth int) (Value, error) {
@@ -196,7 +205,7 @@ func convertMap(v reflect.Value, depth int) (Value, error) {
 		}
 		x, err := convert(it.Value(), depth+1)
 		if err != nil {
-			return Value{}, fmt.Errorf("[%q]: %w", clip(name), err)
+			return Value{}, inside(err, "[%q]", clip(name))
 		}
 		members = append(members, Member{name, x})
 	}
@@ -221,7 +230,7 @@ func keyName(k reflect.Value) (string, error) {
 	case k.CanUint():
 		return strconv.FormatUint(k.Uint(), 10), nil
 	}
-	return "", fmt.Errorf("%w: map keys of type %s", errNotFound, k.Type())
+	return "", fmt.Errorf("%w: map keys of type %s", errNoJSON, k.Type())
 }
 
 func convertStruct(v reflect.Value, depth int) (Value, error) {
@@ -234,7 +243,7 @@ func convertStruct(v reflect.Value, depth int) (Value, error) {
 		}
 		doc, err := convert(x, depth+1)
 		if err != nil {
-			return Value{}, fmt.Errorf("%s.%s: %w", v.Type(), f.name, err)
+			return Value{}, inside(err, "%s.%s", v.Type(), f.name)
 		}
 		if f.quoted && !doc.IsNull() {
 			doc = String(doc.String())

@@ -265,12 +265,13 @@ func (p *parser) array(like Value) (Value, bool) {
 	} else {
 		var model Value
 		for {
-			if i := len(p.kids) - base; i < len(models) {
+			i := len(p.kids) - base
+			if i < len(models) {
 				model = models[i]
 			}
 			v, ok := p.value(model)
 			if !ok {
-				p.path = append(p.path, strconv.Itoa(len(p.kids)-base))
+				p.path = append(p.path, strconv.Itoa(i))
 				return Value{}, false
 			}
 			model = v

@@ -3,6 +3,7 @@ package jsondoc
 import (
 	"fmt"
 	"iter"
+	"math"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -301,12 +302,13 @@ func (v Value) without(e *editor, name string) Value {
 }
 
 // Size returns how many bytes [Value.AppendJSON] appends, without a walk. A
-// document of 4 GiB or more counts as 4 GiB - 1.
+// document of 4 GiB or more counts as 4 GiB - 1 (of 2 GiB or more as 2 GiB - 1
+// where an int has 32 bits).
 func (v Value) Size() int {
 	if v.n == nil {
 		return len("null")
 	}
-	return int(v.n.size)
+	return int(min(int64(v.n.size), math.MaxInt))
 }
 
 // Same reports whether a and b are one node: a question of one comparison, which
