@@ -158,3 +158,6 @@ func Len(steps []Step) int {
 	}
 	return n
 }
+
+// String is what the step writes; empty for a step that does something else.
+func (s Step) String() string { return string(s.bytes) }

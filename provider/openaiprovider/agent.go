@@ -15,6 +15,7 @@ import (
 	"github.com/lockstep-go/lockstep/agent"
 	"github.com/lockstep-go/lockstep/agui"
 	"github.com/lockstep-go/lockstep/message"
+	"github.com/lockstep-go/lockstep/provider/openaiprovider/internal/answer"
 )
 
 // Defaults of [AgentConfig].
@@ -135,7 +136,7 @@ func (p *provider) chat(ctx context.Context, messages []*message.Message, opts .
 			return plain, true
 		}
 	}
-	return x.run(ctx, "chat/completions", params, new(chatStream))
+	return x.run(ctx, "chat/completions", params, new(answer.Chat))
 }
 
 func (p *provider) responses(ctx context.Context, messages []*message.Message, opts ...agent.Option) iter.Seq2[*agent.ResponseUpdate, error] {
@@ -144,17 +145,17 @@ func (p *provider) responses(ctx context.Context, messages []*message.Message, o
 		return failed(err)
 	}
 	x, _ := p.exchange(opts)
-	return x.run(ctx, "responses", params, new(responsesStream))
+	return x.run(ctx, "responses", params, new(answer.Responses))
 }
 
 // exchange prepares a request and says whether its answer is streamed.
 func (p *provider) exchange(opts []agent.Option) (*exchange, bool) {
 	x := &exchange{client: p.client, limits: limits{
-		idle:       bound(p.config.IdleTimeout, DefaultIdleTimeout),
-		total:      bound(p.config.Timeout, DefaultTimeout),
-		eventBytes: cmp.Or(max(p.config.MaxEventBytes, 0), DefaultMaxEventBytes),
+		idle:  bound(p.config.IdleTimeout, DefaultIdleTimeout),
+		total: bound(p.config.Timeout, DefaultTimeout),
 	}}
-	x.limits.allBytes = 4 * x.limits.eventBytes
+	x.limits.answer.Event = cmp.Or(max(p.config.MaxEventBytes, 0), DefaultMaxEventBytes)
+	x.limits.answer.Body = 4 * x.limits.answer.Event
 	x.options = append(x.options, p.config.RequestOptions...)
 	streaming, ok := agent.GetOption(opts, agent.Stream)
 	streaming = streaming || !ok

@@ -2,7 +2,6 @@ package openaiprovider
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -11,6 +10,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/lockstep-go/lockstep/provider/openaiprovider/internal/answer"
 )
 
 // Failure is why a model did not answer, in detail and for logs only. It is the cause behind the error that a run ends
@@ -62,7 +63,7 @@ func (f *Failure) Error() string {
 // Unwrap returns Err.
 func (f *Failure) Unwrap() error { return f.Err }
 
-// Timeouts of ours. They show up behind a [Failure].
+// Why a call was given up. They are found behind a [Failure].
 var (
 	// ErrIdle means that the service was silent for [AgentConfig.IdleTimeout].
 	ErrIdle = errors.New("the service was silent for too long")
@@ -70,65 +71,20 @@ var (
 	ErrTimeout = errors.New("the answer took too long")
 	// ErrBrokenOff means that the answer ended without saying that it was over: the model is lost, and what it said so far
 	// is not an answer.
-	ErrBrokenOff = errors.New("the answer broke off")
+	ErrBrokenOff = answer.ErrBrokenOff
 )
-
-// service is an error that the service reported in the body.
-type service struct{ code, kind, message string }
-
-func (s *service) Error() string { return cmp.Or(s.message, s.code, s.kind, "no reason given") }
-
-// serviceError reads an error member: an object in OpenAI's form, or whatever a gateway puts there.
-func serviceError(raw json.RawMessage) *service {
-	var object struct {
-		Code    json.RawMessage `json:"code"`
-		Type    json.RawMessage `json:"type"`
-		Message json.RawMessage `json:"message"`
-	}
-	if json.Unmarshal(raw, &object) != nil {
-		return &service{message: plainText(raw)}
-	}
-	return &service{code: plainText(object.Code), kind: plainText(object.Type), message: plainText(object.Message)}
-}
-
-func plainText(raw json.RawMessage) string {
-	var text string
-	if json.Unmarshal(raw, &text) == nil {
-		return text
-	}
-	if !said(raw) {
-		return ""
-	}
-	return string(raw)
-}
-
-// bodyError reads the body of an answer with an error status.
-func bodyError(body []byte) *service {
-	var object struct {
-		Error   json.RawMessage `json:"error"`
-		Message json.RawMessage `json:"message"`
-		Detail  json.RawMessage `json:"detail"`
-	}
-	if json.Unmarshal(body, &object) != nil {
-		return &service{message: string(body)}
-	}
-	if said(object.Error) {
-		return serviceError(object.Error)
-	}
-	return &service{message: cmp.Or(plainText(object.Message), plainText(object.Detail))}
-}
 
 // failure says what went wrong in a call, redacted.
 func (x *exchange) failure(err error) *Failure {
 	f := &Failure{Endpoint: x.endpoint, Status: x.status, RequestID: x.redact(x.requestID)}
-	var said *service
+	var said *answer.ServiceError
 	switch {
 	case errors.As(err, &said):
 	case x.status >= http.StatusBadRequest:
-		said, err = bodyError(x.errorBody), nil
+		said = answer.BodyError(x.errorBody)
 	}
 	if said != nil {
-		f.Code, f.Type, f.Message = x.redact(said.code), x.redact(said.kind), x.redact(said.message)
+		f.Code, f.Type, f.Message = x.redact(said.Code), x.redact(said.Type), x.redact(said.Message)
 		err = nil
 	}
 	if err != nil {

@@ -1,12 +1,9 @@
 package openaiprovider
 
 import (
-	"bufio"
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"iter"
 	"net/http"
@@ -16,7 +13,7 @@ import (
 	"github.com/openai/openai-go/v3/option"
 
 	"github.com/lockstep-go/lockstep/agent"
-	"github.com/lockstep-go/lockstep/agui"
+	"github.com/lockstep-go/lockstep/provider/openaiprovider/internal/answer"
 )
 
 // finishGrace is how long an answer that has given its finish reason may be silent before it is taken as complete. What can
@@ -25,17 +22,6 @@ const finishGrace = 10 * time.Second
 
 // maxErrorBody is how much of an error answer is read, in bytes.
 const maxErrorBody = 64 << 10
-
-// decoder turns the events of one answer into updates.
-type decoder interface {
-	// event takes one event and returns what it adds, or nil.
-	event(name string, data []byte) (*agent.ResponseUpdate, error)
-	// complete reports whether the answer has said that it is over, ended whether nothing more can come.
-	complete() bool
-	ended() bool
-	// close returns the last update. It is called once, after an answer that was complete.
-	close() (*agent.ResponseUpdate, error)
-}
 
 // exchange is one request and its answer.
 //
@@ -48,6 +34,7 @@ type exchange struct {
 	// again is asked about a request that was refused: it may give another body to try with.
 	again func(*Failure) (body any, ok bool)
 
+	decode    answer.Decoder
 	cancel    context.CancelCauseFunc
 	idle      *time.Timer
 	silence   time.Duration // what idle is set to
@@ -59,13 +46,14 @@ type exchange struct {
 }
 
 type limits struct {
-	idle, total          time.Duration
-	eventBytes, allBytes int
+	idle, total time.Duration
+	answer      answer.Limits
 }
 
 // run posts body to path and yields what the answer adds, as it arrives.
-func (x *exchange) run(parent context.Context, path string, body any, decode decoder) iter.Seq2[*agent.ResponseUpdate, error] {
+func (x *exchange) run(parent context.Context, path string, body any, decode answer.Decoder) iter.Seq2[*agent.ResponseUpdate, error] {
 	return func(yield func(*agent.ResponseUpdate, error) bool) {
+		x.decode = decode
 		ctx, stop := context.WithTimeoutCause(parent, x.limits.total, ErrTimeout)
 		defer stop()
 		ctx, x.cancel = context.WithCancelCause(ctx)
@@ -96,7 +84,7 @@ func (x *exchange) run(parent context.Context, path string, body any, decode dec
 			return
 		}
 		defer res.Body.Close()
-		for update, err := range x.read(res.Body, decode) {
+		for update, err := range answer.Read(res.Body, x.limits.answer, decode) {
 			if err != nil {
 				fail(err)
 				return
@@ -105,14 +93,7 @@ func (x *exchange) run(parent context.Context, path string, body any, decode dec
 				return
 			}
 		}
-		update, err := decode.close()
-		if err != nil {
-			fail(err)
-			return
-		}
-		if yield(update, nil) {
-			x.drain(res.Body)
-		}
+		x.drain(res.Body)
 	}
 }
 
@@ -174,121 +155,10 @@ type watchedBody struct {
 }
 
 func (b *watchedBody) Read(p []byte) (int, error) {
+	if b.x.decode.Complete() {
+		b.x.silence = min(b.x.silence, finishGrace)
+	}
 	b.x.idle.Reset(b.x.silence)
 	defer b.x.idle.Stop()
 	return b.ReadCloser.Read(p)
-}
-
-// read yields the updates of a body. The sequence ends without an error if the answer was complete.
-func (x *exchange) read(body io.Reader, decode decoder) iter.Seq2[*agent.ResponseUpdate, error] {
-	return func(yield func(*agent.ResponseUpdate, error) bool) {
-		r := bufio.NewReader(&cappedReader{body, x.limits.allBytes})
-		next := x.frames(r)
-		if wholeJSON(r) {
-			next = x.oneObject(r)
-		}
-		for !decode.ended() {
-			name, data, err := next()
-			if err != nil {
-				if decode.complete() && !errors.Is(err, errTooLong) {
-					return // it said so itself: the connection's end adds nothing
-				}
-				if errors.Is(err, io.EOF) {
-					err = ErrBrokenOff
-				}
-				yield(nil, err)
-				return
-			}
-			if len(data) == 0 {
-				continue
-			}
-			update, err := decode.event(name, data)
-			var syntax *json.SyntaxError
-			if errors.As(err, &syntax) && decode.complete() {
-				return // cut off behind the end
-			}
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			if decode.complete() {
-				x.silence = min(x.silence, finishGrace)
-			}
-			if update != nil && !yield(update, nil) {
-				return
-			}
-		}
-	}
-}
-
-// frames reads a body as server-sent events. A last event whose empty line is missing counts, against the grammar: there are
-// gateways that leave it out, the last event is the one that matters most, and JSON tells by itself whether it is whole.
-//
-// The SDK's decoder is not used. It cannot tell [DONE] from a dead connection, takes "error":null for an error, and puts
-// no bound on an event of many lines.
-func (x *exchange) frames(r io.Reader) func() (name string, data []byte, err error) {
-	frames := agui.NewReader(r, &agui.ReaderOptions{
-		MaxLine: x.limits.eventBytes, MaxFrame: x.limits.eventBytes, KeepUnterminated: true,
-	})
-	return func() (string, []byte, error) {
-		frame, err := frames.Next()
-		var limit *agui.LimitError
-		if errors.As(err, &limit) {
-			err = fmt.Errorf("%w: %w", errTooLong, err)
-		}
-		return frame.Event, bytes.TrimSpace(frame.Data), err
-	}
-}
-
-// errTooLong says that an answer is over a limit of ours.
-var errTooLong = errors.New("the answer is too long")
-
-// cappedReader fails when more was read than is allowed.
-type cappedReader struct {
-	r    io.Reader
-	left int
-}
-
-func (c *cappedReader) Read(p []byte) (int, error) {
-	if c.left <= 0 {
-		return 0, errTooLong
-	}
-	n, err := c.r.Read(p[:min(len(p), c.left)])
-	c.left -= n
-	return n, err
-}
-
-// wholeJSON reports whether the body is one JSON object and not a stream: what was asked for, or what a server without
-// streaming answers. Its Content-Type is not asked, because it is wrong as often as the rest.
-func wholeJSON(r *bufio.Reader) bool {
-	for n := 1; n <= r.Size(); n++ {
-		head, err := r.Peek(n)
-		if err != nil {
-			return false
-		}
-		switch head[n-1] {
-		case ' ', '\t', '\r', '\n':
-		default:
-			return head[n-1] == '{'
-		}
-	}
-	return false
-}
-
-// oneObject is a reader of events for a body that is one JSON object: an event with all of it, then the end mark.
-func (x *exchange) oneObject(r io.Reader) func() (name string, data []byte, err error) {
-	calls := 0
-	return func() (string, []byte, error) {
-		if calls++; calls > 1 {
-			return "", doneMark, nil
-		}
-		data, err := io.ReadAll(io.LimitReader(r, int64(x.limits.eventBytes)+1))
-		if err != nil {
-			return "", nil, err
-		}
-		if len(data) > x.limits.eventBytes {
-			return "", nil, fmt.Errorf("one object is over %d bytes: %w", x.limits.eventBytes, errTooLong)
-		}
-		return "", bytes.TrimSpace(data), nil
-	}
 }

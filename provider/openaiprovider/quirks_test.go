@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"strings"
 	"testing"
 
@@ -135,14 +134,18 @@ func check(t *testing.T, stream agent.ResponseStream, w want) {
 	}
 }
 
-// atEveryCut runs test with the steps at cuts 1, 3, 7 and whole, with \n and with \r\n. Long answers are cut where they are
-// read only: a million flushes would test the loopback device.
+// atEveryCut runs test with the steps at cuts 1, 3, 7 and whole, and with \r\n at the smallest. Long answers are cut where
+// they are read only: a million flushes would test the loopback device.
 func atEveryCut(t *testing.T, steps []openaiwire.Step, test func(t *testing.T, s *openaiwire.Server, cut int)) {
 	for _, cut := range openaiwire.Cuts {
 		for _, crlf := range []bool{false, true} {
+			long := openaiwire.Len(steps) > 64<<10
+			if crlf && (cut != 1 || long) {
+				continue
+			}
 			t.Run(fmt.Sprintf("cut=%d,crlf=%v", cut, crlf), func(t *testing.T) {
 				reply := openaiwire.Reply{Body: steps, Cut: cut, CRLF: crlf}
-				if openaiwire.Len(steps) > 64<<10 {
+				if long {
 					reply.Cut = 0
 				}
 				s := openaiwire.New(t, openaiwire.Script(t, reply))
@@ -371,6 +374,8 @@ func TestChatQuirks(t *testing.T) {
 	}
 }
 
+func tools(ts ...tool.Tool) []tool.Tool { return ts }
+
 // counter is a tool that counts its calls.
 type counter struct {
 	tool.Declaration
@@ -432,5 +437,3 @@ func TestCutByLengthNeverRuns(t *testing.T) {
 		}
 	}
 }
-
-var _ = http.StatusOK

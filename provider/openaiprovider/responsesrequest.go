@@ -13,6 +13,7 @@ import (
 
 	"github.com/lockstep-go/lockstep/agent"
 	"github.com/lockstep-go/lockstep/message"
+	"github.com/lockstep-go/lockstep/provider/openaiprovider/internal/answer"
 	"github.com/lockstep-go/lockstep/tool"
 )
 
@@ -160,7 +161,7 @@ func (p *provider) appendOutput(to responses.ResponseInputParam, contents messag
 		case *message.TextContent:
 			text.WriteString(c.Text)
 		case *message.TextReasoningContent:
-			id, sealed, ok := strings.Cut(c.ProtectedData, sealMark)
+			id, sealed, ok := strings.Cut(c.ProtectedData, answer.SealMark)
 			if !p.config.EncryptedReasoning || !ok {
 				continue // not asked for, or sealed by somebody else
 			}

@@ -1,4 +1,4 @@
-package openaiprovider
+package answer
 
 import (
 	"bytes"
@@ -6,6 +6,8 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -13,9 +15,9 @@ import (
 	"github.com/lockstep-go/lockstep/message"
 )
 
-// sealMark stands between the id and the sealed text of a reasoning item in [message.TextReasoningContent.ProtectedData]. The service
+// SealMark stands between the id and the sealed text of a reasoning item in [message.TextReasoningContent.ProtectedData]. The service
 // wants both back, and neither has a colon in it.
-const sealMark = ":"
+const SealMark = ":"
 
 // responsesEvent is what is read of an event of the Responses API. See [chatChunk] for why not the SDK's types.
 type responsesEvent struct {
@@ -73,15 +75,17 @@ type responsesUsage struct {
 	} `json:"output_tokens_details"`
 }
 
-// responsesStream turns the events of one Responses answer into updates. The API says most things three times (as deltas, when an
+// Responses turns the events of one Responses answer into updates. The API says most things three times (as deltas, when an
 // item is done, and in the last event); servers that imitate it leave one or two of them out. So what was said is compared
 // with what was passed on, and only the rest goes out. It has no clock, no goroutine and no I/O.
-type responsesStream struct {
+type Responses struct {
 	id     string
 	made   time.Time
-	items  map[string]*responsesOutput // by item id and by "#" and output index
+	items  []*responsesOutput
+	byKey  map[string]*responsesOutput // by item id, call id, and "#" and output index
 	last   *responsesOutput
-	calls  int
+	calls  int // opened
+	sent   int // of which something was passed on
 	finish string
 	usage  *responsesUsage
 	done   bool
@@ -92,18 +96,21 @@ type responsesOutput struct {
 	call   *responsesCall
 	said   map[string]bool // the parts of which something was passed on
 	sealed bool
+	done   bool
+	placed bool // an item id or an index said which it is
 }
 
 type responsesCall struct {
-	index    int
+	stream   *Responses
+	index    int // among those of which something was passed on
 	id, name string
 	text     strings.Builder // all arguments so far
 	json     jsonScan
 	sent     bool
 }
 
-// event takes one event and returns what it adds; nil if that is nothing.
-func (s *responsesStream) event(name string, data []byte) (*agent.ResponseUpdate, error) {
+// Event takes one event and returns what it adds; nil if that is nothing.
+func (s *Responses) Event(name string, data []byte) (*agent.ResponseUpdate, error) {
 	if bytes.Equal(data, doneMark) { // not of this API, but of some servers
 		s.done = true
 		return nil, nil
@@ -117,9 +124,9 @@ func (s *responsesStream) event(name string, data []byte) (*agent.ResponseUpdate
 	}
 	if ev.Type == "error" || said(ev.Error) && ev.Response == nil && ev.Object == "" {
 		if said(ev.Error) {
-			return nil, serviceError(ev.Error)
+			return nil, parseError(ev.Error)
 		}
-		return nil, serviceError(data)
+		return nil, parseError(data)
 	}
 	if ev.Type == "" && ev.Object == "response" {
 		ev.Type, ev.Response = "response.completed", new(responsesResponse)
@@ -134,13 +141,16 @@ func (s *responsesStream) event(name string, data []byte) (*agent.ResponseUpdate
 	return s.update(contents), nil
 }
 
-func (s *responsesStream) contents(ev *responsesEvent) (message.Contents, error) {
+func (s *Responses) contents(ev *responsesEvent) (message.Contents, error) {
 	switch ev.Type {
 	case "response.created", "response.in_progress":
 		s.begin(ev.Response)
 	case "response.output_item.added", "response.output_item.done":
 		if ev.Item != nil {
-			return s.item(ev.Item, s.output(ev.Item.ID, ev.OutputIndex), ev.Type == "response.output_item.done")
+			done := ev.Type == "response.output_item.done"
+			// One that does not say which it is: the one that is open ends, and another one begins.
+			another := !done || s.last != nil && s.last.done
+			return s.item(ev.Item, s.output(another, ev.OutputIndex, ev.Item.ID, ev.Item.CallID), done)
 		}
 	case "response.output_text.delta", "response.refusal.delta":
 		return s.text(s.of(ev), part("text", ev.ContentIndex), plainText(ev.Delta), true), nil
@@ -171,7 +181,7 @@ func (s *responsesStream) contents(ev *responsesEvent) (message.Contents, error)
 }
 
 // end takes the last event, which repeats the whole answer.
-func (s *responsesStream) end(ev *responsesEvent) (message.Contents, error) {
+func (s *Responses) end(ev *responsesEvent) (message.Contents, error) {
 	r := ev.Response
 	if r == nil {
 		r = new(responsesResponse)
@@ -180,23 +190,22 @@ func (s *responsesStream) end(ev *responsesEvent) (message.Contents, error) {
 	s.usage = r.Usage
 	status := cmp.Or(r.Status, strings.TrimPrefix(ev.Type, "response."))
 	if said(r.Error) {
-		return nil, serviceError(r.Error)
+		return nil, parseError(r.Error)
 	}
 	if status == "failed" || status == "cancelled" {
-		return nil, &service{kind: status}
+		return nil, &ServiceError{Type: status}
 	}
 	var contents message.Contents
 	for i := range r.Output {
-		added, err := s.item(&r.Output[i], s.output(r.Output[i].ID, json.RawMessage(fmt.Sprint(i))), true)
+		item := &r.Output[i]
+		out := s.output(true, json.RawMessage(strconv.Itoa(i)), item.ID, item.CallID)
+		added, err := s.item(item, out, true)
 		if err != nil {
 			return nil, err
 		}
 		contents = append(contents, added...)
 	}
-	s.finish = agent.FinishReasonStop
-	if s.calls > 0 {
-		s.finish = agent.FinishReasonToolCalls
-	}
+	s.finish = agent.FinishReasonStop // or calls, see Close
 	if status == "incomplete" {
 		// Whatever the reason: the last call may be half of one.
 		s.finish = agent.FinishReasonLength
@@ -207,7 +216,7 @@ func (s *responsesStream) end(ev *responsesEvent) (message.Contents, error) {
 	return contents, nil
 }
 
-func (s *responsesStream) begin(r *responsesResponse) {
+func (s *Responses) begin(r *responsesResponse) {
 	if r == nil {
 		return
 	}
@@ -217,41 +226,51 @@ func (s *responsesStream) begin(r *responsesResponse) {
 	}
 }
 
-// output finds or makes the item with this id or at this index. With neither it is the last one.
-func (s *responsesStream) output(id string, index json.RawMessage) *responsesOutput {
-	place := ""
-	if n, ok := integer(index); ok {
-		place = fmt.Sprint("#", n)
+// output finds the item that has one of these ids (the item's own, then a call's) or this index, or makes one. Where nothing at all says which item it is, it is
+// another one or the last.
+func (s *Responses) output(another bool, index json.RawMessage, ids ...string) *responsesOutput {
+	n, indexed := integer(index)
+	placed := indexed || ids[0] != ""
+	keys := slices.DeleteFunc(ids, func(id string) bool { return id == "" })
+	if indexed {
+		keys = append(keys, "#"+strconv.Itoa(n))
 	}
-	out := s.items[id]
-	if out == nil || id == "" {
-		out = s.items[place]
+	var out *responsesOutput
+	for _, key := range keys {
+		if out = s.byKey[key]; out != nil {
+			break
+		}
 	}
-	if out == nil && id == "" && place == "" {
+	switch {
+	case out != nil:
+	case indexed && n >= 0 && n < len(s.items) && !s.items[n].placed:
+		out = s.items[n] // a server that numbers nothing but the list at the end
+	case len(keys) == 0 && !another && s.last != nil:
 		out = s.last
-	}
-	if out == nil {
+	default:
 		out = &responsesOutput{said: make(map[string]bool)}
+		s.items = append(s.items, out)
 	}
-	if s.items == nil {
-		s.items = make(map[string]*responsesOutput)
+	if s.byKey == nil {
+		s.byKey = make(map[string]*responsesOutput)
 	}
-	if id != "" {
-		s.items[id] = out
+	for _, key := range keys {
+		if s.byKey[key] == nil {
+			s.byKey[key] = out
+		}
 	}
-	if place != "" && s.items[place] == nil {
-		s.items[place] = out
-	}
+	out.placed = out.placed || placed
 	s.last = out
 	return out
 }
 
-func (s *responsesStream) of(ev *responsesEvent) *responsesOutput {
-	return s.output(ev.ItemID, ev.OutputIndex)
+func (s *Responses) of(ev *responsesEvent) *responsesOutput {
+	return s.output(false, ev.OutputIndex, ev.ItemID)
 }
 
 // item takes a whole item, at its beginning or its end.
-func (s *responsesStream) item(item *responsesItem, out *responsesOutput, done bool) (contents message.Contents, err error) {
+func (s *Responses) item(item *responsesItem, out *responsesOutput, done bool) (contents message.Contents, err error) {
+	out.done = out.done || done
 	switch item.Type {
 	case "function_call":
 		call, err := s.call(out)
@@ -266,25 +285,25 @@ func (s *responsesStream) item(item *responsesItem, out *responsesOutput, done b
 		return call.whole(argumentText(item.Arguments)), nil
 	case "message":
 		for i, p := range item.Content {
-			contents = append(contents, s.text(out, fmt.Sprint("text", i), p.Text+p.Refusal, false)...)
+			contents = append(contents, s.text(out, "text"+strconv.Itoa(i), p.Text+p.Refusal, false)...)
 		}
 	case "reasoning":
 		for i, p := range item.Summary {
-			contents = append(contents, s.reasoning(out, fmt.Sprint("summary", i), p.Text, false)...)
+			contents = append(contents, s.reasoning(out, "summary"+strconv.Itoa(i), p.Text, false)...)
 		}
 		for i, p := range item.Content {
-			contents = append(contents, s.reasoning(out, fmt.Sprint("thought", i), p.Text, false)...)
+			contents = append(contents, s.reasoning(out, "thought"+strconv.Itoa(i), p.Text, false)...)
 		}
 		if done && item.Encrypted != "" && !out.sealed {
 			out.sealed = true
-			contents = append(contents, &message.TextReasoningContent{ProtectedData: item.ID + sealMark + item.Encrypted})
+			contents = append(contents, &message.TextReasoningContent{ProtectedData: item.ID + SealMark + item.Encrypted})
 		}
 	}
 	return contents, nil
 }
 
 // text passes on text of a part: a delta always, the whole only if nothing of the part was passed on before.
-func (s *responsesStream) text(out *responsesOutput, part, text string, delta bool) message.Contents {
+func (s *Responses) text(out *responsesOutput, part, text string, delta bool) message.Contents {
 	if text == "" || !delta && out.said[part] {
 		return nil
 	}
@@ -292,7 +311,7 @@ func (s *responsesStream) text(out *responsesOutput, part, text string, delta bo
 	return message.Contents{&message.TextContent{Text: text}}
 }
 
-func (s *responsesStream) reasoning(out *responsesOutput, part, text string, delta bool) message.Contents {
+func (s *Responses) reasoning(out *responsesOutput, part, text string, delta bool) message.Contents {
 	if text == "" || !delta && out.said[part] {
 		return nil
 	}
@@ -306,16 +325,16 @@ func (s *responsesStream) reasoning(out *responsesOutput, part, text string, del
 // part names a part of an item.
 func part(kind string, index json.RawMessage) string {
 	n, _ := integer(index) // none is the first
-	return fmt.Sprint(kind, n)
+	return kind + strconv.Itoa(n)
 }
 
 // call returns the call that an item is.
-func (s *responsesStream) call(out *responsesOutput) (*responsesCall, error) {
+func (s *Responses) call(out *responsesOutput) (*responsesCall, error) {
 	if out.call == nil {
 		if s.calls == maxCalls {
 			return nil, errTooManyCalls
 		}
-		out.call = &responsesCall{index: s.calls, id: "call_" + rand.Text()}
+		out.call = &responsesCall{stream: s, id: "call_" + rand.Text()}
 		s.calls++
 	}
 	return out.call, nil
@@ -352,24 +371,20 @@ func (c *responsesCall) pass(text string, restart bool) message.Contents {
 	}
 	if !c.sent {
 		text, restart = c.text.String(), false
+		c.sent, c.index = true, c.stream.sent
+		c.stream.sent++
 	} else if text == "" {
 		return nil
 	}
-	c.sent = true
 	return message.Contents{&message.FunctionCallDelta{Index: c.index, CallID: c.id, Name: c.name, Arguments: text, Restart: restart}}
 }
 
-func (s *responsesStream) complete() bool { return s.done || s.finish != "" }
-func (s *responsesStream) ended() bool    { return s.complete() }
+func (s *Responses) Complete() bool { return s.done || s.finish != "" }
+func (s *Responses) Ended() bool    { return s.Complete() }
 
-func (s *responsesStream) close() (*agent.ResponseUpdate, error) {
-	started := false
+func (s *Responses) Close() (*agent.ResponseUpdate, error) {
 	for _, out := range s.items {
-		if out.call == nil {
-			continue
-		}
-		started = started || out.call.sent
-		if out.call.name == "" && strings.TrimSpace(out.call.text.String()) != "" {
+		if out.call != nil && out.call.name == "" && strings.TrimSpace(out.call.text.String()) != "" {
 			return nil, errNamelessCall
 		}
 	}
@@ -384,10 +399,10 @@ func (s *responsesStream) close() (*agent.ResponseUpdate, error) {
 		}})
 	}
 	update := s.update(contents)
-	update.FinishReason = finishReason(s.finish, started)
+	update.FinishReason = finishReason(s.finish, s.sent > 0)
 	return update, nil
 }
 
-func (s *responsesStream) update(contents message.Contents) *agent.ResponseUpdate {
+func (s *Responses) update(contents message.Contents) *agent.ResponseUpdate {
 	return &agent.ResponseUpdate{Role: message.RoleAssistant, Contents: contents, ResponseID: s.id, CreatedAt: s.made}
 }

@@ -1,4 +1,4 @@
-package openaiprovider
+package answer
 
 import (
 	"bytes"
@@ -65,9 +65,9 @@ type chatUsage struct {
 	} `json:"completion_tokens_details"`
 }
 
-// chatStream turns the events of one Chat Completions answer into updates. It reads choice 0 only: this module asks for one
+// Chat turns the events of one Chat Completions answer into updates. It reads choice 0 only: this module asks for one
 // choice, and mixing two would be worse than missing one. It has no clock, no goroutine and no I/O.
-type chatStream struct {
+type Chat struct {
 	calls  callTable
 	id     string
 	made   time.Time
@@ -76,8 +76,8 @@ type chatStream struct {
 	done   bool
 }
 
-// event takes one event's data and returns what it adds; nil if that is nothing.
-func (s *chatStream) event(_ string, data []byte) (*agent.ResponseUpdate, error) {
+// Event takes one event's data and returns what it adds; nil if that is nothing.
+func (s *Chat) Event(_ string, data []byte) (*agent.ResponseUpdate, error) {
 	if bytes.Equal(data, doneMark) {
 		s.done = true
 		return nil, nil
@@ -87,7 +87,7 @@ func (s *chatStream) event(_ string, data []byte) (*agent.ResponseUpdate, error)
 		return nil, fmt.Errorf("a chunk is no JSON as expected: %w", err)
 	}
 	if said(chunk.Error) {
-		return nil, serviceError(chunk.Error)
+		return nil, parseError(chunk.Error)
 	}
 	if s.id == "" {
 		s.id = plainText(chunk.ID)
@@ -116,7 +116,7 @@ func (s *chatStream) event(_ string, data []byte) (*agent.ResponseUpdate, error)
 	return s.update(contents), nil
 }
 
-func (s *chatStream) choice(choice *chatChoice) (message.Contents, error) {
+func (s *Chat) choice(choice *chatChoice) (message.Contents, error) {
 	s.finish = moreSevere(s.finish, choice.FinishReason)
 	delta := choice.Delta
 	if delta == nil {
@@ -153,14 +153,14 @@ func (s *chatStream) choice(choice *chatChoice) (message.Contents, error) {
 	return contents, nil
 }
 
-// complete reports whether the answer has said that it is over.
-func (s *chatStream) complete() bool { return s.done || s.finish != "" }
+// Complete reports whether the answer has said that it is over.
+func (s *Chat) Complete() bool { return s.done || s.finish != "" }
 
-// ended reports whether nothing more can come.
-func (s *chatStream) ended() bool { return s.done }
+// Ended reports whether nothing more can come.
+func (s *Chat) Ended() bool { return s.done }
 
-// close returns the last update, with the reason why the model stopped and what it cost.
-func (s *chatStream) close() (*agent.ResponseUpdate, error) {
+// Close returns the last update, with the reason why the model stopped and what it cost.
+func (s *Chat) Close() (*agent.ResponseUpdate, error) {
 	if err := s.calls.end(); err != nil {
 		return nil, err
 	}
@@ -169,11 +169,11 @@ func (s *chatStream) close() (*agent.ResponseUpdate, error) {
 		contents = append(contents, &message.UsageContent{Details: s.usage.details()})
 	}
 	update := s.update(contents)
-	update.FinishReason = finishReason(s.finish, s.calls.started())
+	update.FinishReason = finishReason(s.finish, s.calls.sent > 0)
 	return update, nil
 }
 
-func (s *chatStream) update(contents message.Contents) *agent.ResponseUpdate {
+func (s *Chat) update(contents message.Contents) *agent.ResponseUpdate {
 	return &agent.ResponseUpdate{Role: message.RoleAssistant, Contents: contents, ResponseID: s.id, CreatedAt: s.made}
 }
 

@@ -1,4 +1,4 @@
-package openaiprovider
+package answer
 
 import (
 	"bytes"
@@ -31,6 +31,7 @@ type callDelta struct {
 //     has seen, a fragment with an id or a name opens a call; one with neither can only go on with the last.
 //  3. At a known place a fragment opens another call only if it has a name, since no call can begin without, and
 //     something says that it is another one: another name, or another id, or no id but a new object after a complete one.
+//     (The name may come first and the object with the next fragment.)
 //  4. Everything else goes on with the call at the place.
 //
 // A call keeps the id that it was opened with; one without gets one from here. Fragments are held back until the name is known.
@@ -39,11 +40,12 @@ type callTable struct {
 	byID    map[string]*openCall // every id that a server used for a call
 	byPlace map[int]*openCall
 	last    *openCall
+	sent    int // calls of which something was passed on
 }
 
 // openCall is a call that the model is writing.
 type openCall struct {
-	index    int
+	index    int    // among those of which something was passed on
 	id       string // what we call it
 	serverID string // what the server called it first; empty as long as it did not
 	place    *int
@@ -51,6 +53,7 @@ type openCall struct {
 	json     jsonScan
 	held     []byte // arguments that came before the name
 	sent     bool
+	again    bool // the name came once more, with nothing, after the arguments were complete
 }
 
 var errTooManyCalls = fmt.Errorf("the model made more than %d tool calls in one turn", maxCalls)
@@ -61,6 +64,9 @@ var errNamelessCall = errors.New("a tool call without a name")
 // add takes one fragment and returns what it adds to its call, or nil if there is nothing to pass on.
 func (t *callTable) add(d callDelta) (*message.FunctionCallDelta, error) {
 	c := t.find(d)
+	if c != nil && c.again && d.id == "" && d.name == "" && c.json.complete() && beginsObject(d.arguments) {
+		c, d.name = nil, c.name // so the name did open another call of the same tool
+	}
 	if c == nil {
 		if d.id == "" && d.name == "" && d.arguments == "" {
 			return nil, nil
@@ -100,8 +106,7 @@ func (t *callTable) find(d callDelta) *openCall {
 	case d.id == "":
 		// A name that is sent again with a new object: another call of the same tool, from a server without ids. Only
 		// after "{}" at one index it is more likely a server that begins every call with an empty object.
-		newObject := at.json.complete() && strings.HasPrefix(strings.TrimLeft(d.arguments, " \t\r\n"), "{")
-		if newObject && (d.place == nil || !at.json.empty) {
+		if at.json.complete() && beginsObject(d.arguments) && (d.place == nil || !at.json.empty) {
 			return nil
 		}
 		return at
@@ -111,11 +116,15 @@ func (t *callTable) find(d callDelta) *openCall {
 	return nil
 }
 
+func beginsObject(arguments string) bool {
+	return strings.HasPrefix(strings.TrimLeft(arguments, " \t\r\n"), "{")
+}
+
 func (t *callTable) open(d callDelta) *openCall {
 	if t.byID == nil {
 		t.byID, t.byPlace = make(map[string]*openCall), make(map[int]*openCall)
 	}
-	c := &openCall{index: len(t.calls), id: d.id, place: d.place}
+	c := &openCall{id: d.id, place: d.place}
 	if d.id == "" || t.byID[d.id] != nil {
 		c.id = "call_" + rand.Text()
 		t.byID[c.id] = c
@@ -139,6 +148,7 @@ func (t *callTable) extend(c *openCall, d callDelta) *message.FunctionCallDelta 
 	if c.name == "" {
 		c.name = d.name
 	}
+	c.again = c.sent && d.name != "" && d.id == "" && d.arguments == "" && c.json.complete()
 	restart := c.json.write(d.arguments)
 	if !c.sent {
 		if restart { // nobody has seen what was before
@@ -151,10 +161,11 @@ func (t *callTable) extend(c *openCall, d callDelta) *message.FunctionCallDelta 
 		if c.held != nil {
 			d.arguments, c.held = string(c.held)+d.arguments, nil
 		}
+		c.sent, c.index = true, t.sent
+		t.sent++
 	} else if d.arguments == "" {
 		return nil
 	}
-	c.sent = true
 	return &message.FunctionCallDelta{Index: c.index, CallID: c.id, Name: c.name, Arguments: d.arguments, Restart: restart}
 }
 
@@ -166,16 +177,6 @@ func (t *callTable) end() error {
 		}
 	}
 	return nil
-}
-
-// started reports whether a call was passed on.
-func (t *callTable) started() bool {
-	for _, c := range t.calls {
-		if c.sent {
-			return true
-		}
-	}
-	return false
 }
 
 // jsonScan follows JSON text just far enough to know where its first value ends. It does not check the text; that is done
