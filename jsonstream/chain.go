@@ -34,6 +34,11 @@ type node struct {
 	// after the last frame. Their parents' sent does not count them.
 	fresh bool
 
+	// blind nodes are the chain's end though something is open in them, because
+	// it cannot be addressed. That something is new shows in their size.
+	blind bool
+	size  int // of what the view has
+
 	// again is 1 + the position of a child that the view has an old state of
 	// and that is sent as if it were new.
 	again int
@@ -262,7 +267,11 @@ func (t *track) plan(m *machine) cost {
 				single.frame = never
 			}
 		})
-		if single.total() == 0 {
+		size := n.value.Size()
+		if !n.closed {
+			size = t.sizes[i]
+		}
+		if single.total() == 0 && (!n.blind || size == n.size) {
 			inner = single
 			continue
 		}
@@ -270,10 +279,8 @@ func (t *track) plan(m *machine) cost {
 			single.frame = never
 		}
 		whole := cost{frame: never}
-		if n.closed {
-			whole = replaceCost(n.pathSize, n.value.Size())
-		} else if !n.lays() {
-			whole = replaceCost(n.pathSize, t.sizes[i])
+		if n.closed || !n.lays() {
+			whole = replaceCost(n.pathSize, size)
 		}
 		whole.repeat = true
 		if n.replace = whole.total() < single.total(); n.replace {
@@ -423,13 +430,14 @@ func (t *track) settle(m *machine) {
 			t.chain = append(t.chain, t.link(m, i, base))
 		}
 		n := &t.chain[i]
-		n.fresh, n.again = false, 0
+		n.fresh, n.blind, n.again = false, false, 0
 		n.sent = f.count
 		if i+1 < depth || m.stringOpen() {
 			n.sent++
 		}
 		if n.opaque(f) {
 			t.chain = t.chain[:i+1]
+			n.blind, n.size = true, m.sizes(t.level+i, nil)[0]
 			return
 		}
 	}

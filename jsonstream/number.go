@@ -91,12 +91,18 @@ func (m *machine) scanNumber(s string, i int) int {
 	if i == len(s) {
 		return i
 	}
-	if !st.whole() {
+	// A byte that belongs into numbers and not to this place is no end of it:
+	// otherwise the 0 of 01 would show.
+	if !st.whole() || numeric(s[i]) {
 		m.fail(Invalid, m.offset+i, fmt.Sprintf("%q inside a number", s[i]))
 		return i
 	}
 	m.completeNumber(m.offset + i)
 	return i
+}
+
+func numeric(c byte) bool {
+	return c >= '0' && c <= '9' || c == '.' || c == 'e' || c == 'E' || c == '+' || c == '-'
 }
 
 var litTrue, litFalse, litNull = jsondoc.True, jsondoc.False, jsondoc.Null

@@ -39,6 +39,12 @@ type PredictorOptions struct {
 	BytesPerSecond  int
 	FramesPerSecond int
 
+	// FrameBytes is what the caller sends around each patch: the event, its
+	// metadata, the transport's framing. It counts as if it were part of the
+	// patch, so that many small patches are not cheap. Zero is 100; a negative
+	// value is none.
+	FrameBytes int
+
 	// MaxDepth and MaxBytes limit the arguments, see [ParserOptions].
 	MaxDepth int
 	MaxBytes int
@@ -72,6 +78,10 @@ func NewPredictor(view jsondoc.Value, targets []Target, opts *PredictorOptions) 
 	}
 	p.limits = (&ParserOptions{MaxDepth: p.opts.MaxDepth, MaxBytes: p.opts.MaxBytes, Repeats: true}).limits()
 	p.budget.rate, p.budget.perSecond = defaultRate, defaultFrames
+	p.budget.around = defaultAround
+	if n := p.opts.FrameBytes; n != 0 {
+		p.budget.around = max(n, 0)
+	}
 	if r := p.opts.BytesPerSecond; r != 0 {
 		p.budget.rate = float64(max(r, 0))
 	}
@@ -149,6 +159,7 @@ func (p *Predictor) Feed(now time.Time, fragment string) jsondoc.Patch {
 // back by the caller, who knows what was there before.
 func (p *Predictor) End(now time.Time) (jsondoc.Patch, jsondoc.Value, error) {
 	p.budget.advance(now, p.before+p.m.offset)
+	p.asked = -1
 	v, err := p.m.end()
 	if err != nil {
 		return nil, jsondoc.Value{}, err
@@ -236,9 +247,7 @@ func (p *Predictor) resync(t *track, ops jsondoc.Patch) jsondoc.Patch {
 			p.view = next
 		}
 	}
-	t.sentSize = v.Size()
-	t.spot = spot{op: "replace", path: t.spot.place, place: t.spot.place}
-	t.synced(p.m)
+	t.was(p.m, v)
 	return ops
 }
 

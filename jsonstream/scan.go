@@ -170,7 +170,11 @@ func (m *machine) structure(c byte, at int) {
 // bytes it took.
 func (m *machine) repetition(s string, at int) int {
 	if m.again.state != afterRoot {
-		return m.again.feed(s)
+		n := m.again.feed(s)
+		if m.again.err != nil {
+			m.endRepetition()
+		}
+		return n
 	}
 	if isSpace(s[0]) {
 		return 1

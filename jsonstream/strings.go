@@ -48,7 +48,7 @@ func (m *machine) scanString(s string, i int) int {
 	case c < 0x20:
 		m.fail(Invalid, m.offset+i, fmt.Sprintf("the control character %q in a string must be escaped", c))
 	case utf8.FullRuneInString(s[i:]):
-		m.fail(Invalid, m.offset+i, fmt.Sprintf("the byte %#02x is not UTF-8", c))
+		m.notUTF8(c, m.offset+i)
 	default:
 		m.parts = copy(m.part[:], s[i:])
 		m.state = inRune
@@ -70,7 +70,7 @@ func (m *machine) stringByte(c byte, at int) {
 			return
 		}
 		if r, size := utf8.DecodeRune(p); r == utf8.RuneError && size <= 1 {
-			m.fail(Invalid, at, fmt.Sprintf("the bytes % x are not UTF-8", p))
+			m.notUTF8(p[0], at-len(p)+1)
 			return
 		}
 		m.appendText(p)
@@ -122,6 +122,10 @@ func (m *machine) stringByte(c byte, at int) {
 			m.hex, m.digit, m.state = 0, 0, inHex
 		}
 	}
+}
+
+func (m *machine) notUTF8(first byte, at int) {
+	m.fail(Invalid, at, fmt.Sprintf("no UTF-8 begins with the byte %#02x and what follows", first))
 }
 
 // escaped appends a character whose encoding has extra more bytes than it.

@@ -21,15 +21,14 @@ type track struct {
 	base  jsondoc.Value // the same, if the value is an object and so laid over it
 	muted bool          // never shown, see NewPredictor
 
-	// What the view has of the value, while state is synced: see chain.go. For
-	// Whole it is only the size of what was sent.
+	// What the view has of the value, while state is synced: see chain.go.
 	chain    []node
 	leaf     bool   // the view has the beginning of a string
 	leafAt   int    // of which node of the chain it is a child; -1: it is the value
 	leafItem bool   // it is an item
 	leafName string // else its name
 	leafSent int    // bytes of it that the view has
-	sentSize int
+	shown    jsondoc.Value // Whole: what the view has
 	sizes    []int
 }
 
@@ -102,8 +101,12 @@ func (t *track) cost(m *machine, view jsondoc.Value) cost {
 		return t.plan(m)
 	}
 	size := t.sizeNow(m)
-	if t.state == synced && size == t.sentSize && !t.due {
-		return cost{}
+	if t.state == synced && size == t.shown.Size() {
+		// A growing value gets longer with each change; one that is laid over
+		// another need not.
+		if !t.Keep || sameText(t.now(m), t.shown) {
+			return cost{}
+		}
 	}
 	c := t.spot.cost(size)
 	c.repeat = t.state == synced
@@ -118,20 +121,28 @@ func (t *track) arrive(m *machine, view jsondoc.Value) bool {
 		return false
 	}
 	old, _ := view.At(t.spot.place)
-	if t.phase == complete {
-		if sameText(old, t.value) {
-			t.state, t.due = synced, false
-			t.settle(m)
-			t.sentSize = t.value.Size()
-			return false
-		}
-		return true
-	}
-	if t.lay(old); !t.base.IsAbsent() && !t.Whole {
+	if t.lay(old); t.phase == growing && !t.base.IsAbsent() && !t.Whole {
 		t.state = synced
 		t.chain = append(t.chain[:0], t.link(m, 0, old))
+		return true
+	}
+	if t.sizeNow(m) == old.Size() && sameText(t.now(m), old) {
+		// The view happens to have it, so far.
+		t.was(m, old)
+		return false
 	}
 	return true
+}
+
+// was notes that the view has what shows now, which is v if the track is Whole.
+func (t *track) was(m *machine, v jsondoc.Value) {
+	t.state, t.due = synced, false
+	t.spot = spot{op: "replace", path: t.spot.place, place: t.spot.place}
+	if t.Whole {
+		t.shown = v
+		return
+	}
+	t.settle(m)
 }
 
 // lay lays the value over what is at its place, if both are objects and that is
@@ -150,24 +161,13 @@ func (t *track) lay(old jsondoc.Value) {
 func (t *track) send(m *machine, ops jsondoc.Patch) jsondoc.Patch {
 	if t.state == synced && !t.Whole {
 		ops = t.operations(m, ops)
-	} else {
-		v := t.now(m)
-		t.sentSize = v.Size()
-		ops = append(ops, t.spot.operation(v))
-		t.spot = spot{op: "replace", path: t.spot.place, place: t.spot.place}
+		t.was(m, jsondoc.Value{})
+		return ops
 	}
-	t.synced(m)
+	v := t.now(m)
+	ops = append(ops, t.spot.operation(v))
+	t.was(m, v)
 	return ops
-}
-
-func (t *track) synced(m *machine) {
-	t.state = synced
-	if t.phase == complete {
-		t.due = false
-	}
-	if !t.Whole {
-		t.settle(m)
-	}
 }
 
 // overlay makes the Value of the open object at a level laid over an old one: old
