@@ -143,8 +143,8 @@ func (m *Message) UnmarshalJSON(data []byte) error {
 	if err != nil {
 		return err
 	}
-	if len(list) != 1 {
-		return &DecodeError{Reason: "not one message"}
+	if len(list) != 1 || list[0].Role == "" {
+		return &DecodeError{Path: "/role", Reason: "required member is missing"}
 	}
 	*m = list[0]
 	return nil

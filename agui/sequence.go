@@ -536,7 +536,9 @@ const UnfinishedSubagent = "The subagent did not finish."
 // Close returns the events that have to come before RUN_FINISHED: an end for
 // everything that is open, the last opened first. A subagent that is cut did
 // not finish, so it gets SUBAGENT_ERROR. What chunks opened is left out: it ends
-// by itself. The events are not counted; they go through Check like any other.
+// by itself (or, where other events have taken its message over, nothing can
+// end the run legally). The events are not counted; they go through Check like
+// any other.
 func (s *Sequence) Close() []Event {
 	if s.phase != phaseRunning {
 		return nil
