@@ -7,7 +7,6 @@ import (
 	"iter"
 	"log/slog"
 	"slices"
-	"time"
 
 	"github.com/lockstep-go/lockstep/message"
 	"github.com/lockstep-go/lockstep/tool"
@@ -226,13 +225,3 @@ func remember() Middleware {
 func failed(err error) iter.Seq2[*ResponseUpdate, error] {
 	return func(yield func(*ResponseUpdate, error) bool) { yield(nil, err) }
 }
-
-// Defaults of the tool loop.
-const (
-	// DefaultMaxIterations is how often the model is asked in one run, at most.
-	DefaultMaxIterations = 32
-	// DefaultToolTimeout is the time one tool call has.
-	DefaultToolTimeout = 5 * time.Minute
-	// DefaultMaxParallel is how many tools run at a time.
-	DefaultMaxParallel = 16
-)

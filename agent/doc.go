@@ -48,10 +48,10 @@
 //  2. Call ids and message ids are never empty and unique in the conversation. What a
 //     provider leaves out is made up, what it repeats is renamed, in fragments, call and
 //     result alike.
-//  3. A call that was cut by the length limit, or whose arguments are not a JSON
-//     object, never runs, and neither does one of an unknown tool. Its answer tells the
-//     model what to do better. The call's Error says so as well ([ErrTruncated],
-//     [ErrInvalidArguments]).
+//  3. A call that was cut off, or whose arguments are not a JSON object, never runs, and
+//     neither does one of an unknown tool. Its answer tells the model what to do better.
+//     The call's Error says so as well ([ErrTruncated], [ErrInvalidArguments]). After
+//     [MaxCutTurns] turns in a row that were cut off, the stream ends with ErrTruncated.
 //  4. The gate ([WithGate]) is asked before a call runs. A held call, a call of a tool
 //     that needs approval where no gate decides, and a call of a client's tool (one that
 //     is only declared) stay unanswered. The turn's other calls run, then the stream

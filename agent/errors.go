@@ -11,9 +11,10 @@ import (
 // message.FunctionCallContent as well. None of them ends a run: the model reads a
 // sentence about it and goes on.
 var (
-	// ErrTruncated: the model's answer was cut by its length limit while it wrote the
-	// call, so nobody knows what it wanted.
-	ErrTruncated = errors.New("agent: the call was cut by the length limit")
+	// ErrTruncated: the model's answer was cut off, by its length limit or a content
+	// filter, while it wrote the call, so nobody knows what it wanted. A run also ends
+	// with it when this has happened in [MaxCutTurns] turns in a row.
+	ErrTruncated = errors.New("agent: the model's answer was cut off in a call")
 	// ErrInvalidArguments: the arguments are no JSON object.
 	ErrInvalidArguments = errors.New("agent: the call's arguments are no JSON object")
 	// ErrUnknownTool: no tool of this run has that name.

@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"iter"
 	"log/slog"
 	"slices"
@@ -10,6 +11,20 @@ import (
 
 	"github.com/lockstep-go/lockstep/message"
 	"github.com/lockstep-go/lockstep/tool"
+)
+
+// Limits of the tool loop; where configured otherwise, the defaults.
+const (
+	// DefaultMaxIterations is how often the model is asked in one run, at most.
+	DefaultMaxIterations = 32
+	// DefaultToolTimeout is the time one tool call has.
+	DefaultToolTimeout = 5 * time.Minute
+	// MaxCutTurns is how many turns in a row may be cut off in a call: a model that did
+	// not get through that often will not the next time, and each try costs a whole
+	// answer.
+	MaxCutTurns = 3
+	// DefaultMaxParallel is how many tools run at a time.
+	DefaultMaxParallel = 16
 )
 
 // ToolLoopConfig sets up a tool loop. The zero value is the default.
@@ -110,13 +125,20 @@ func (r *loopRun) run(ctx context.Context) {
 			return
 		}
 	}
+	cut := 0
 	for n := 0; ; n++ {
 		if n >= r.cfg.MaxIterations {
-			r.yield(nil, &LimitError{Iterations: n})
+			r.fail(&LimitError{Iterations: n})
 			return
 		}
 		calls, ok := r.ask(ctx)
 		if !ok || len(calls) == 0 || !r.answer(ctx, calls) {
+			return
+		}
+		if !errors.Is(calls[len(calls)-1].Error, ErrTruncated) {
+			cut = 0
+		} else if cut++; cut == MaxCutTurns {
+			r.fail(ErrTruncated)
 			return
 		}
 		if m, ok := GetOption(r.opts, WithToolMode); ok && m.Mode() == tool.ToolModeRequired {

@@ -76,6 +76,11 @@ func TestLoop(t *testing.T) {
 			`delta:c1:{"city":"Os call:c1:weather{"city":"Os!truncated failed:c1:truncated text:ok`},
 		{"cut by length after arguments that look complete", []agenttest.Script{turn(call("c1", "weather", city("A")), call("c2", "weather", city("B")), agenttest.Finish("length")), answer}, nil,
 			`delta:c1:{"city":"A"} delta:c2:{"city":"B"} call:c1:weather{"city":"A"} call:c2:weather{"city":"B"}!truncated failed:c2:truncated result:c1:rain in A text:ok`},
+		{"cut by a filter", []agenttest.Script{turn(call("c1", "weather", city("A")), agenttest.Finish("content_filter")), answer}, nil,
+			`delta:c1:{"city":"A"} call:c1:weather{"city":"A"}!truncated failed:c1:truncated text:ok`},
+		{"cut again and again", []agenttest.Script{
+			turn(call("c1", "weather", `{`), agenttest.Finish("length")), turn(call("c2", "weather", `{`), agenttest.Finish("length")), turn(call("c3", "weather", `{`), agenttest.Finish("length"))}, nil,
+			`delta:c1:{ call:c1:weather{!truncated failed:c1:truncated delta:c2:{ call:c2:weather{!truncated failed:c2:truncated delta:c3:{ call:c3:weather{!truncated failed:c3:truncated error:truncated`},
 		{"cut without a reason", []agenttest.Script{turn(call("c1", "weather", `{"city":"Os`), agenttest.NoFinish()), answer}, nil,
 			`delta:c1:{"city":"Os call:c1:weather{"city":"Os!arguments failed:c1:arguments text:ok`},
 		{"text after the arguments", []agenttest.Script{turn(call("c1", "weather", `{"city":"A"}}`)), answer}, nil,

@@ -4,11 +4,9 @@ import (
 	"context"
 	"iter"
 	"reflect"
-	"slices"
 	"strings"
 	"time"
 
-	"github.com/lockstep-go/lockstep/jsondoc"
 	"github.com/lockstep-go/lockstep/message"
 	"github.com/lockstep-go/lockstep/tool"
 )
@@ -84,11 +82,6 @@ func walk(opts []Option, yield func(Option) bool) bool {
 		}
 	}
 	return true
-}
-
-// without returns opts without those that drop reports, groups dissolved.
-func without(opts []Option, drop func(Option) bool) []Option {
-	return slices.DeleteFunc(slices.Collect(flatten(opts)), drop)
 }
 
 type (
@@ -189,20 +182,6 @@ func Instructions(opts []Option) string {
 		}
 	}
 	return strings.Join(parts, "\n\n")
-}
-
-// ResponseFormat is the form that an answer should have.
-type ResponseFormat struct {
-	// Kind is "text" (also "") or "json".
-	Kind string
-	// Name and Description tell the model what the format is for. Vendors want a
-	// name of letters, digits, _ and -.
-	Name        string
-	Description string
-	// Strict asks the vendor to enforce the schema.
-	Strict bool
-	// Schema is a JSON Schema. Absent with kind "json" means any JSON object.
-	Schema jsondoc.Value
 }
 
 // WithResponseFormat asks for an answer in this form.

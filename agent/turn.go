@@ -254,7 +254,7 @@ func (st *callState) content(err error) *message.FunctionCallContent {
 // end closes the turn: it returns the complete calls, as updates to pass on and, for
 // those that are to be dealt with, as a list.
 func (t *turn) end() (updates []*ResponseUpdate, calls []*message.FunctionCallContent) {
-	truncated := t.response.FinishReason == FinishReasonLength
+	truncated := t.cut()
 	for i, st := range t.calls {
 		if st.done {
 			continue
@@ -279,6 +279,11 @@ func (t *turn) end() (updates []*ResponseUpdate, calls []*message.FunctionCallCo
 		t.response.Update(u)
 	}
 	return updates, calls
+}
+
+// cut reports whether the model was stopped before it was done.
+func (t *turn) cut() bool {
+	return t.response.FinishReason == FinishReasonLength || t.response.FinishReason == FinishReasonContentFilter
 }
 
 // messages returns what the turn adds to the conversation.
@@ -314,7 +319,7 @@ func problemText(err error) string {
 	var args *argumentsError
 	switch {
 	case errors.Is(err, ErrTruncated):
-		return "Error: the answer reached its length limit before this call was complete, so it was not run. Call again with shorter arguments."
+		return "Error: the answer was cut off before this call was complete, most likely by its length limit, so the call was not run. Call again with shorter arguments."
 	case errors.As(err, &args):
 		return "Error: the arguments are not a JSON object, so the call was not run (" + args.cause.Error() + "). Call again with valid arguments."
 	}

@@ -87,7 +87,7 @@ func TestFragmentsAddUp(t *testing.T) {
 		names := rapid.SampledFrom([]string{"", "weather", "nope"})
 		args := rapid.SampledFrom([]string{"", "{", `"city":"x"`, "}", "{}", `{"city":"y"}`, "1"})
 		var turns []agenttest.Script
-		for range rapid.IntRange(1, 3).Draw(t, "turns") {
+		for range rapid.IntRange(1, agent.MaxCutTurns-1).Draw(t, "turns") {
 			var steps []agenttest.Step
 			for range rapid.IntRange(0, 8).Draw(t, "steps") {
 				switch rapid.IntRange(0, 3).Draw(t, "kind") {

@@ -57,7 +57,7 @@ func (c *DataContent) TopLevelMediaType() string { return topLevel(c.MediaType) 
 func ParseDataURI(uri string) (*DataContent, error) {
 	scheme, rest, ok := strings.Cut(uri, ":")
 	if !ok || !strings.EqualFold(scheme, "data") {
-		return nil, errors.New("message: a data URI starts with data:")
+		return nil, errors.New(`message: a data URI starts with "data:"`)
 	}
 	head, body, ok := strings.Cut(rest, ",")
 	if !ok {
