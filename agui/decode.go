@@ -309,6 +309,7 @@ func (d *decoder) object(o object) {
 	start, outer := d.pos, d.has
 	d.has = 0
 	d.pos++
+	var kept []jsondoc.Member
 	for first := true; ; first = false {
 		key, more := d.key(first)
 		if !more {
@@ -318,7 +319,7 @@ func (d *decoder) object(o object) {
 			d.path = append(d.path, string(key))
 		}
 		if !o.member(d, key) {
-			d.unknownMember(o, key)
+			kept = d.unknownMember(o, key, kept)
 		}
 		if d.opts.Report != nil {
 			d.path = d.path[:len(d.path)-1]
@@ -330,6 +331,9 @@ func (d *decoder) object(o object) {
 	}
 	if d.err != nil {
 		return
+	}
+	if kept != nil {
+		*o.extra() = jsondoc.Object(kept...)
 	}
 	end := d.pos
 	d.pos = start // finish reports at the object's beginning
@@ -343,32 +347,23 @@ func (d *decoder) object(o object) {
 }
 
 // unknownMember deals with a key that o does not know: a snake_case spelling of
-// one it does know, or something to keep or drop.
-func (d *decoder) unknownMember(o object, key []byte) {
+// one it does know, or something to drop, or to add to what is kept.
+func (d *decoder) unknownMember(o object, key []byte, kept []jsondoc.Member) []jsondoc.Member {
 	if !d.opts.Strict {
 		if camel, ok := camelCase(key); ok && o.member(d, camel) {
 			d.report(d.pos, "snake_case name")
-			return
+			return kept
 		}
 	}
 	start := d.pos
-	into := o.extra()
-	if !d.opts.KeepUnknown || into == nil {
+	if !d.opts.KeepUnknown || o.extra() == nil {
 		d.skip()
 		d.report(start, "unknown member")
-		return
+		return kept
 	}
-	name := string(key) // key is reused by any
 	v := d.any()
 	d.report(start, "unknown member")
-	if d.err != nil {
-		return
-	}
-	if into.IsAbsent() {
-		*into = jsondoc.Object(jsondoc.Member{Name: name, Value: v})
-	} else {
-		*into = into.With(name, v)
-	}
+	return append(kept, jsondoc.Member{Name: string(key), Value: v})
 }
 
 // camelCase turns a_key_like_this into aKeyLikeThis.

@@ -352,11 +352,14 @@ func mergeMetadata(target *jsondoc.Value, more jsondoc.Value) {
 		*target = more
 		return
 	}
-	merged := *target
-	for key, v := range more.Members() {
-		merged = merged.With(key, v)
+	// Of a repeated name Object keeps the first one's place and the last value.
+	members := make([]jsondoc.Member, 0, target.Len()+more.Len())
+	for _, from := range []jsondoc.Value{*target, more} {
+		for key, v := range from.Members() {
+			members = append(members, jsondoc.Member{Name: key, Value: v})
+		}
 	}
-	*target = merged
+	*target = jsondoc.Object(members...)
 }
 
 func (r *Reducer) finished(e *RunFinished) {
