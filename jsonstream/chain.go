@@ -151,6 +151,9 @@ func (t *track) openChild(m *machine, i int, sizes []int) (child, bool) {
 	c.name = f.name
 	if n.lays() {
 		c.old, _ = n.base.Get(f.name)
+		if c.old.Size() == c.size && sameText(c.old, m.partial(t.level+i+1)) {
+			return child{}, false
+		}
 	}
 	return c, true
 }

@@ -133,8 +133,8 @@ func CheckTargets(targets []Target) error {
 func overlap(p, q jsondoc.Pointer) bool {
 	a, b := p.Tokens(), q.Tokens()
 	for i := range min(len(a), len(b)) {
-		if a[i] != b[i] && a[i] != "-" && b[i] != "-" {
-			return false
+		if a[i] != b[i] {
+			return a[i] == "-" || b[i] == "-"
 		}
 	}
 	return true
@@ -226,11 +226,17 @@ func (p *Predictor) send(t *track, ops jsondoc.Patch) jsondoc.Patch {
 
 // resync brings the place of a track up to date after Rebase.
 func (p *Predictor) resync(t *track, ops jsondoc.Patch) jsondoc.Patch {
-	var ok bool
-	if t.spot, ok = locate(p.view, t.Path); !ok || !t.shows(p.m) {
+	if !t.shows(p.m) {
 		return ops
 	}
 	old, there := p.view.At(t.spot.place)
+	if !there {
+		s, ok := locate(p.view, t.Path)
+		if !ok {
+			return ops
+		}
+		t.spot = s
+	}
 	t.lay(old)
 	v := t.now(p.m)
 	t.chain = t.chain[:0]
@@ -251,9 +257,13 @@ func (p *Predictor) resync(t *track, ops jsondoc.Patch) jsondoc.Patch {
 	return ops
 }
 
-// difference turns old into v by the shorter of single operations and whole.
+// difference turns old into v by the shorter of single operations and whole. The
+// operations have to get the order of members right, which Diff does not look at.
 func difference(old, v jsondoc.Value, whole jsondoc.Operation) jsondoc.Patch {
 	patch := jsondoc.Diff(old, v, nil)
+	if next, err := patch.Apply(old, nil); err != nil || !sameText(next, v) {
+		return jsondoc.Patch{whole}
+	}
 	for i := range patch {
 		op := &patch[i]
 		op.Path = whole.Path + op.Path
@@ -330,8 +340,11 @@ func (p *Predictor) Restart() {
 		t := &p.tracks[i]
 		t.phase, t.value, t.due, t.depth = waiting, jsondoc.Value{}, false, 0
 		t.chain, t.leaf = t.chain[:0], false
-		if t.state != unplaced {
+		switch t.state {
+		case synced:
 			t.state = lost
+		case rebased: // the view is known, and so is what its place has
+			t.state = unplaced
 		}
 	}
 	p.asked = -1

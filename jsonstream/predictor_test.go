@@ -36,7 +36,15 @@ var placings = rapid.Custom(func(t *rapid.T) placing {
 			}
 		}
 	}
-	for range rapid.IntRange(1, 3).Draw(t, "targets") {
+	for i := range rapid.IntRange(1, 3).Draw(t, "targets") {
+		if i > 0 {
+			if len(p.targets) == 0 {
+				break
+			}
+			if _, ok := locate(p.view, p.targets[0].Path); !ok {
+				break
+			}
+		}
 		target := Target{
 			Argument: pointerInto(t, p.args),
 			Path:     pointerInto(t, p.view),
@@ -46,7 +54,10 @@ var placings = rapid.Custom(func(t *rapid.T) placing {
 		if rapid.Bool().Draw(t, "deeper") {
 			target.Path = target.Path.Child(names.Draw(t, "token")).Child(names.Draw(t, "token"))
 		}
-		if CheckTargets(append(p.targets[:len(p.targets):len(p.targets)], target)) == nil {
+		// What one target adds to an array may make the next one's index
+		// possible, so only a single one is without a place.
+		_, ok := locate(p.view, target.Path)
+		if (ok || i == 0) && CheckTargets(append(p.targets[:len(p.targets):len(p.targets)], target)) == nil {
 			p.targets = append(p.targets, target)
 		}
 	}

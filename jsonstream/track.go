@@ -88,10 +88,11 @@ func (t *track) sizeNow(m *machine) int {
 	return t.sizes[0]
 }
 
-// cost returns what it takes to bring the view up to date, and zero if it is.
+// cost returns what it takes to bring the view up to date, and zero if it is, or
+// if that is for Predictor.resync to do.
 // The place of an unplaced track is looked up in view.
 func (t *track) cost(m *machine, view jsondoc.Value) cost {
-	if t.muted || !t.shows(m) {
+	if t.muted || t.state == rebased || !t.shows(m) {
 		return cost{}
 	}
 	if t.state == unplaced && !t.arrive(m, view) {
