@@ -18,7 +18,7 @@ demo: build ## everything to a running demo on 127.0.0.1:8888, with the scripted
 
 .PHONY: build
 build: ## the binary, in bin/
-	$(GO) build -trimpath -o bin/lockstep ./cmd/lockstep
+	$(GO) build -o bin/lockstep ./cmd/lockstep
 
 .PHONY: test
 test: ## everything that CI runs: packages, services and Node included

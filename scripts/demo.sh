@@ -4,7 +4,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/lib.sh
 ensure_go
-[ -x bin/lockstep ] || go build -trimpath -o bin/lockstep ./cmd/lockstep
+[ -x bin/lockstep ] || go build -o bin/lockstep ./cmd/lockstep
 addr="${LOCKSTEP_ADDR:-127.0.0.1:8888}"
 cat <<EOF
 

@@ -5,8 +5,8 @@ cd "$(dirname "$0")/.."
 . scripts/lib.sh
 ensure_go
 ensure_node
-CGO_ENABLED=0 go build -trimpath -o bin/lockstep ./cmd/lockstep
-CGO_ENABLED=0 go build -trimpath -o bin/fakeopenai ./internal/openaiwire/cmd/fakeopenai
+CGO_ENABLED=0 go build -o bin/lockstep ./cmd/lockstep
+CGO_ENABLED=0 go build -o bin/fakeopenai ./internal/openaiwire/cmd/fakeopenai
 (cd interop && [ -d node_modules ] && npm ls --silent >/dev/null 2>&1 || (cd interop && npm ci --no-audit --no-fund --loglevel=error))
 (cd interop && node --test)
 if [ -x interop/agui/run.sh ]; then interop/agui/run.sh; fi
