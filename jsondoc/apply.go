@@ -52,13 +52,17 @@ func (e *PatchError) Error() string {
 // leaves null, as in fast-json-patch, and a member that is set again keeps its
 // place.
 func (p Patch) Apply(doc Value, opts *ApplyOptions) (Value, error) {
+	return p.apply(doc, opts, applier{})
+}
+
+func (p Patch) apply(doc Value, opts *ApplyOptions, a applier) (Value, error) {
 	if opts == nil {
 		opts = &ApplyOptions{}
 	}
 	if opts.MaxOperations > 0 && len(p) > opts.MaxOperations {
 		return Value{}, &PatchError{Index: -1, Reason: fmt.Sprintf("%d operations, more than the %d that are allowed", len(p), opts.MaxOperations)}
 	}
-	a := applier{maxSize: opts.MaxSize, maxDepth: opts.MaxDepth}
+	a.maxSize, a.maxDepth = opts.MaxSize, opts.MaxDepth
 	if a.maxSize <= 0 {
 		a.maxSize = defaultMaxSize
 	}
@@ -103,14 +107,18 @@ type applier struct {
 	editor
 	maxSize  int
 	maxDepth int
+	raw      bool // there may be raw nodes in the document
 }
 
 func (a *applier) apply(doc Value, op Operation) (Value, error) {
 	switch op.Op {
 	case "test":
-		at, ok := doc.At(op.Path)
+		at, ok := a.at(doc, op.Path)
 		if !ok {
 			return doc, errNoPlace
+		}
+		if a.raw {
+			at = at.whole()
 		}
 		if !Equal(at, op.Value) {
 			return doc, fmt.Errorf("test failed: the value there is %s", clip(at.String()))
@@ -123,7 +131,7 @@ func (a *applier) apply(doc Value, op Operation) (Value, error) {
 	case "add":
 		return a.put(doc, op.Path, edAdd, op.Value)
 	}
-	x, ok := doc.At(op.From)
+	x, ok := a.at(doc, op.From)
 	if !ok {
 		return doc, errors.New("from: there is no such place")
 	}
@@ -178,6 +186,9 @@ func (a *applier) edit(v Value, p Pointer, kind edKind, x Value) (Value, error) 
 		return x, nil
 	}
 	token, rest := p.next()
+	if a.raw {
+		v = v.open()
+	}
 	i, found := v.child(token)
 	if rest != "" {
 		if !found {

@@ -81,6 +81,15 @@ func FuzzPatch(f *testing.F) {
 		if doc.String() != before {
 			t.Fatalf("%s changed the document to %s", p, doc)
 		}
+		text, textErr := p.ApplyBytes(document, opts)
+		if (err == nil) != (textErr == nil) && len(document) < opts.MaxSize/2 {
+			t.Fatalf("%s on %q: Apply %v, ApplyBytes %v", p, document, err, textErr)
+		}
+		if textErr == nil {
+			if v, err := Parse(text, &ParseOptions{MaxDepth: 9999}); err != nil || got.n != nil && !EqualBy(v, got, ByText) {
+				t.Fatalf("%s on %q: Apply %s, ApplyBytes %s, %v", p, document, got, text, err)
+			}
+		}
 		if err != nil {
 			if _, ok := err.(*PatchError); !ok {
 				t.Fatalf("%#v", err)

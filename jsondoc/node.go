@@ -163,8 +163,8 @@ func deeper(v Value, limit int) bool {
 	if v.n == nil || int(v.n.height) <= limit && v.n.height < heightCap {
 		return false
 	}
-	if limit <= 0 {
-		return v.n.box != nil
+	if limit <= 0 || v.n.box == nil {
+		return v.n.height > 0
 	}
 	for _, k := range v.n.box.all() {
 		if deeper(k, limit-1) {

@@ -67,7 +67,7 @@ func Parse(data []byte, opts *ParseOptions) (Value, error) {
 			Reason: fmt.Sprintf("text of %d bytes is longer than the %d that are allowed", len(data), opts.MaxBytes),
 		}
 	}
-	p := parser{data: data, opts: opts, depth: opts.MaxDepth}
+	p := parser{data: data, opts: opts, depth: opts.MaxDepth, low: hardMaxDepth}
 	if p.depth <= 0 {
 		p.depth = defaultMaxDepth
 	}
@@ -75,18 +75,24 @@ func Parse(data []byte, opts *ParseOptions) (Value, error) {
 	p.arena.expect(len(data))
 	p.space()
 	v, ok := p.value(opts.Like)
-	if ok {
-		p.space()
-		if p.i < len(p.data) {
-			ok = p.fail(p.i, "text after the end of the document")
-		}
-	}
-	if !ok {
-		slices.Reverse(p.path)
-		p.err.Path = Path(p.path...)
-		return Value{}, p.err
+	if err := p.finish(ok); err != nil {
+		return Value{}, err
 	}
 	return v, nil
+}
+
+// finish reads to the end of the text; ok says whether the value was read.
+func (p *parser) finish(ok bool) error {
+	if ok {
+		p.space()
+		if p.i == len(p.data) {
+			return nil
+		}
+		p.fail(p.i, "text after the end of the document")
+	}
+	slices.Reverse(p.path)
+	p.err.Path = Path(p.path...)
+	return p.err
 }
 
 // ParseString is [Parse] of a string with the default options.
@@ -114,6 +120,8 @@ type parser struct {
 	arena arena
 	kids  []Value  // children of the open containers
 	names []string // names of the open objects that differ from their model
+	spans []span   // names of the open objects that are skipped
+	low   int      // the least that depth was
 	err   *SyntaxError
 	path  []string // of the error, innermost first
 }
@@ -247,6 +255,7 @@ func (p *parser) enter() bool {
 		return p.fail(p.i, "nested too deep")
 	}
 	p.depth--
+	p.low = min(p.low, p.depth)
 	p.i++
 	return true
 }

@@ -1,0 +1,23 @@
+// Command bench measures Lockstep side by side with what others use for the same
+// job, and prints ratios: `make bench`.
+package main
+
+import (
+	"io"
+	"os"
+
+	"github.com/lockstep-go/lockstep/bench/jsondoc"
+)
+
+// The rooms that are measured. Each prints lines of the form
+//
+//	bench <name> <ratio> <unit> vs <peer>
+var rooms = []func(io.Writer){
+	jsondoc.Run,
+}
+
+func main() {
+	for _, run := range rooms {
+		run(os.Stdout)
+	}
+}
