@@ -52,14 +52,22 @@ type DecodeError struct {
 }
 
 func (e *DecodeError) Error() string {
-	return fmt.Sprintf("agui: %s: %s at %q (byte %d)", subject(e.Event), e.Reason, e.Path, e.Offset)
+	return fmt.Sprintf("agui: %s: %s at %q (byte %d)", subject(e.Event), e.Reason, clip(e.Path, 400), e.Offset)
 }
 
 func subject(t EventType) string {
 	if t == "" {
 		return "JSON"
 	}
-	return string(t)
+	return clip(string(t), 60)
+}
+
+// clip shortens what a foreign peer chose, so that it cannot fill a log.
+func clip(s string, most int) string {
+	if len(s) > most {
+		return s[:most] + "…"
+	}
+	return s
 }
 
 // DecodeEvent reads one event. The result shares no memory with data. The error
@@ -116,6 +124,7 @@ type decoder struct {
 	// history says that the value lies in messages, where the official client
 	// tolerates nulls that it refuses elsewhere.
 	history bool
+	resume  int // where object goes on in the event, 0 for its beginning
 	err     *DecodeError
 	path    []string // of the enclosing members, for reports only
 	ids     [4]string
@@ -138,7 +147,7 @@ func (d *decoder) release() {
 
 func (d *decoder) reset(data []byte, opts *DecodeOptions) {
 	d.data, d.pos, d.depth, d.has, d.typ, d.err = data, 0, 0, 0, "", nil
-	d.retyped, d.history = false, false
+	d.retyped, d.history, d.resume = false, false, 0
 	d.path = d.path[:0]
 	d.opts = DecodeOptions{}
 	if opts != nil {
@@ -207,7 +216,7 @@ func (d *decoder) read(e Event) (Event, error) {
 
 // quickEvent makes the event if its type is the first member and spelled
 // without white space, as almost every producer does; else it returns nil. It
-// does not move.
+// does not move, but lets object go on behind the type.
 func (d *decoder) quickEvent() Event {
 	const head = `{"type":"`
 	rest := d.data[d.pos:]
@@ -219,7 +228,11 @@ func (d *decoder) quickEvent() Event {
 	if n == len(rest) || rest[n] != '"' {
 		return nil
 	}
-	return newEventNamed(rest[:n])
+	e := newEventNamed(rest[:n])
+	if e != nil {
+		d.resume = d.pos + len(head) + n + 1
+	}
+	return e
 }
 
 func (d *decoder) unknown(typ EventType) (Event, error) {
@@ -309,8 +322,12 @@ func (d *decoder) object(o object) {
 	start, outer := d.pos, d.has
 	d.has = 0
 	d.pos++
+	first := true
+	if d.resume > 0 {
+		d.pos, d.resume, first = d.resume, 0, false
+	}
 	var kept []jsondoc.Member
-	for first := true; ; first = false {
+	for ; ; first = false {
 		key, more := d.key(first)
 		if !more {
 			break
@@ -459,7 +476,7 @@ func (d *decoder) fail(reason string) {
 // under says that the failure lies inside the member or item named token. It is
 // called while unwinding, so a good document never pays for its paths.
 func (d *decoder) under(token string) {
-	d.err.Path = pointerToken(token) + d.err.Path
+	d.err.Path = pointerToken(clip(token, 100)) + d.err.Path
 }
 
 func (d *decoder) report(offset int, reason string) {

@@ -54,7 +54,7 @@ func TestDecodeInputErrors(t *testing.T) {
 		{`{"threadId":"t","runId":"r","messages":[],"tools":[{"name":"f"}]}`, "/tools/0/description", "required member is missing"},
 		{`{"threadId":"t","runId":"r","messages":[],"context":[{"description":"d","value":{}}]}`, "/context/0/value", "must be a string, not an object"},
 		{`{"threadId":"t","runId":"r","messages":[],"resume":[{"interruptId":"i","status":"done"}]}`, "/resume/0/status", "must be one of resolved, cancelled"},
-		{`{"threadId":"t","runId":"r","messages":[],"state":` + strings.Repeat("[", 600) + strings.Repeat("]", 600) + `}`, "/state" + strings.Repeat("/0", 511), "nested more deeply than 512 levels"},
+		{`{"threadId":"t","runId":"r","messages":[],"state":` + strings.Repeat("[", 600) + strings.Repeat("]", 600) + `}`, "/state" + strings.Repeat("/0", 511), "nested too deep"},
 	} {
 		_, err := agui.DecodeInput([]byte(c.in), nil)
 		var got *agui.DecodeError

@@ -412,14 +412,61 @@ func (d *decoder) integer(round bool) int64 {
 // any reads a JSON value of any kind.
 func (d *decoder) any() jsondoc.Value {
 	start := d.pos
-	if d.literal("null") {
+	switch c := d.peek(); {
+	case c == '{' || c == '[':
+		left := d.opts.MaxDepth - d.depth
+		if left < 1 {
+			d.enter() // fails, and says so
+			return jsondoc.Value{}
+		}
+		d.pos = d.extent()
+		return d.parse(start, left)
+	case d.literal("null"):
 		return jsondoc.Null
+	case d.literal("true"):
+		return jsondoc.True
+	case d.literal("false"):
+		return jsondoc.False
 	}
 	d.skip()
 	if d.err != nil {
 		return jsondoc.Value{}
 	}
-	v, err := jsondoc.Parse(d.data[start:d.pos], &jsondoc.ParseOptions{MaxDepth: d.opts.MaxDepth, KeepLast: true, ReplaceInvalid: true})
+	return d.parse(start, d.opts.MaxDepth)
+}
+
+// extent returns where the object or array at the current position ends, if it
+// is well-formed; if it is not, the parser will say so. One pass over the
+// brackets is much cheaper than reading it twice.
+func (d *decoder) extent() int {
+	b, open := d.data, 0
+	for i := d.pos; i < len(b); i++ {
+		switch b[i] {
+		case '{', '[':
+			open++
+		case '}', ']':
+			if open--; open == 0 {
+				return i + 1
+			}
+		case '"':
+			for i++; i < len(b); {
+				i += plainPrefix(b[i:])
+				if i < len(b) && b[i] == '"' {
+					break
+				}
+				if i < len(b) && b[i] == '\\' {
+					i++
+				}
+				i++
+			}
+		}
+	}
+	return len(b)
+}
+
+// parse makes a document of the bytes from start to the current position.
+func (d *decoder) parse(start, depth int) jsondoc.Value {
+	v, err := jsondoc.Parse(d.data[start:d.pos], &jsondoc.ParseOptions{MaxDepth: depth, KeepLast: true, ReplaceInvalid: true})
 	if err == nil {
 		return v
 	}
