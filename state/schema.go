@@ -17,10 +17,10 @@ type Schema = schema.Schema
 type SchemaError = schema.Error
 
 // SchemaFor infers the schema of a Go type from its json tags and the texts of
-// its jsonschema tags. It panics on a type that has no JSON form, which is a
+// its jsonschema tags. Members that T does not have are allowed. It panics on a type that has no JSON form, which is a
 // fault of the program.
 func SchemaFor[T any]() *Schema {
-	s, err := schema.For(reflect.TypeFor[T]())
+	s, err := schema.ForOpen(reflect.TypeFor[T]())
 	if err != nil {
 		panic("state: SchemaFor: " + err.Error())
 	}

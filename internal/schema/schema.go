@@ -89,7 +89,16 @@ func (noLoader) Load(url string) (any, error) {
 // For infers the schema of a Go type from its json and jsonschema tags.
 // Slices and maps are not nullable: an agent's state and a tool's arguments say
 // "empty" with [] and {}, and a nil slice is written that way (jsondoc.From).
-func For(t reflect.Type) (*Schema, error) {
+//
+// Objects are closed: a member that the type does not have is a violation, which
+// is what a tool's arguments need. ForOpen leaves them open.
+func For(t reflect.Type) (*Schema, error) { return inferred(t, false) }
+
+// ForOpen is For with open objects: a state may hold members that one program
+// does not know, such as a page's own.
+func ForOpen(t reflect.Type) (*Schema, error) { return inferred(t, true) }
+
+func inferred(t reflect.Type, open bool) (*Schema, error) {
 	s, err := infer.ForType(t, &infer.ForOptions{TypeSchemas: map[reflect.Type]*infer.Schema{
 		reflect.TypeFor[jsondoc.Value]():   {},
 		reflect.TypeFor[json.RawMessage](): {},
@@ -97,7 +106,7 @@ func For(t reflect.Type) (*Schema, error) {
 	if err != nil {
 		return nil, fmt.Errorf("schema: %s: %w", t, err)
 	}
-	notNullable(s)
+	adjust(s, open)
 	text, err := json.Marshal(s)
 	if err != nil {
 		return nil, fmt.Errorf("schema: %s: %w", t, err)
@@ -109,9 +118,9 @@ func For(t reflect.Type) (*Schema, error) {
 	return Compile(doc)
 }
 
-// notNullable turns the library's ["null","array"] into "array", and likewise
-// for objects, everywhere in s.
-func notNullable(s *infer.Schema) {
+// adjust turns the library's ["null","array"] into "array", likewise for
+// objects, everywhere in s, and opens its objects.
+func adjust(s *infer.Schema, open bool) {
 	if s == nil {
 		return
 	}
@@ -119,13 +128,16 @@ func notNullable(s *infer.Schema) {
 		s.Type, s.Types = s.Types[1], nil
 	}
 	for _, p := range s.Properties {
-		notNullable(p)
+		adjust(p, open)
 	}
 	for _, p := range s.Defs {
-		notNullable(p)
+		adjust(p, open)
 	}
-	notNullable(s.Items)
-	notNullable(s.AdditionalProperties)
+	adjust(s.Items, open)
+	if open && len(s.Properties) > 0 {
+		s.AdditionalProperties = nil // of a struct; a map's says what its members are
+	}
+	adjust(s.AdditionalProperties, open)
 }
 
 // Document is the schema as JSON. Of a nil schema it is true.
