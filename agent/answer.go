@@ -23,7 +23,7 @@ const stopGrace = 50 * time.Millisecond
 // job is a call that runs.
 type job struct {
 	call     *message.FunctionCallContent // as the conversation has it
-	run      *message.FunctionCallContent // as it runs: a gate may have changed the arguments
+	run      *message.FunctionCallContent // as it runs: a gate may have changed the arguments, and they are never empty
 	tool     tool.FuncTool
 	answered bool
 }
@@ -92,16 +92,19 @@ func (r *loopRun) decide(ctx context.Context, call *message.FunctionCallContent)
 			return nil, nil
 		}
 	}
-	j := &job{call: call, run: call, tool: f}
-	if d.arguments != "" {
-		if _, err := parseArguments(d.arguments); err != nil {
+	arguments := call.Arguments
+	if d.replace {
+		arguments = d.arguments
+		if _, err := parseArguments(arguments); err != nil {
 			return &message.FunctionResultContent{CallID: call.CallID, Result: problemText(err), Error: err}, nil
 		}
-		changed := *call
-		changed.Arguments = d.arguments
-		j.run = &changed
 	}
-	return nil, j
+	if strings.TrimSpace(arguments) == "" {
+		arguments = "{}"
+	}
+	run := *call
+	run.Arguments = arguments
+	return nil, &job{call: call, run: &run, tool: f}
 }
 
 func (r *loopRun) unknownText(name string) string {

@@ -25,6 +25,9 @@ var (
 	ErrToolTimeout = errors.New("agent: the tool did not answer in time")
 )
 
+// ErrAnswerTooLong ends a run whose model does not stop writing; see [MaxAnswerBytes].
+var ErrAnswerTooLong = errors.New("agent: the model's answer is longer than any answer should be")
+
 // LimitError ends a run in which the model kept calling tools.
 type LimitError struct {
 	// Iterations is how often the model was asked.

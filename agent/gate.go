@@ -23,6 +23,7 @@ func WithGate(g Gate) Option { return gateOpt(g) }
 type Decision struct {
 	kind      decisionKind
 	result    any
+	replace   bool // run with arguments, not with the model's
 	arguments string
 }
 
@@ -40,9 +41,10 @@ const (
 func RunCall() Decision { return Decision{kind: decideRun} }
 
 // RunCallWith lets the call run with other arguments: JSON text, checked like the
-// model's own. The conversation keeps the model's; the result says what happened.
+// model's own. "" means no arguments, not the model's. The conversation keeps the
+// model's; the result says what happened.
 func RunCallWith(arguments string) Decision {
-	return Decision{kind: decideRun, arguments: arguments}
+	return Decision{kind: decideRun, replace: true, arguments: arguments}
 }
 
 // HoldCall leaves the call unanswered. The run ends when the turn's other calls are

@@ -23,6 +23,9 @@ const (
 	// not get through that often will not the next time, and each try costs a whole
 	// answer.
 	MaxCutTurns = 3
+	// MaxAnswerBytes is how much text, arguments and data one answer of the model may
+	// have. A stream that goes on beyond it is a fault.
+	MaxAnswerBytes = 64 << 20
 	// DefaultMaxParallel is how many tools run at a time.
 	DefaultMaxParallel = 16
 )
@@ -176,6 +179,9 @@ func (r *loopRun) ask(ctx context.Context) (calls []*message.FunctionCallContent
 			if !r.yield(u, nil) {
 				return nil, false
 			}
+		}
+		if t.size > MaxAnswerBytes {
+			return nil, r.fail(ErrAnswerTooLong)
 		}
 	}
 	updates, calls := t.end()

@@ -123,6 +123,13 @@ func TestLoop(t *testing.T) {
 			})},
 			`delta:c1:{"city":"A"} call:c1:weather{"city":"A"} failed:c1:arguments text:ok`},
 
+		{"a gate takes the arguments away", []agenttest.Script{turn(call("c1", "tells", `{}`)), answer},
+			[]agent.Option{agent.WithGate(func(context.Context, *message.FunctionCallContent) agent.Decision { return agent.RunCallWith("") })},
+			`delta:c1:{} call:c1:tells{} failed:c1:no such city text:ok`},
+		{"a gate takes arguments away that are needed", []agenttest.Script{turn(call("c1", "weather", city("A"))), answer},
+			[]agent.Option{agent.WithGate(func(context.Context, *message.FunctionCallContent) agent.Decision { return agent.RunCallWith("") })},
+			`delta:c1:{"city":"A"} call:c1:weather{"city":"A"} failed:c1:the arguments do not fit the schema: (root): missing property 'city' text:ok`},
+
 		{"the limit", []agenttest.Script{turn(call("c1", "weather", city("A"))), turn(call("c2", "weather", city("A")))},
 			[]agent.Option{agent.WithMaxIterations(2)},
 			`delta:c1:{"city":"A"} call:c1:weather{"city":"A"} result:c1:rain in A delta:c2:{"city":"A"} call:c2:weather{"city":"A"} result:c2:rain in A error:limit2`},
@@ -618,5 +625,123 @@ func TestPlainRunFunc(t *testing.T) {
 	response, err := a.RunText(t.Context(), "hi").Collect()
 	if err != nil || len(response.Messages) != 1 || response.String() != "you said hi" {
 		t.Errorf("%v %v", response, err)
+	}
+}
+
+// Wherever a reader goes away or a run is cancelled, everything stops, each call has at
+// most one result, and no tool runs twice. goleak and the bubble watch the goroutines.
+func TestStopAnywhere(t *testing.T) {
+	script := func() *agenttest.Model {
+		m := agenttest.New(
+			agenttest.Turn(agenttest.Text("abc"), agenttest.Calls(
+				agenttest.CallSpec{ID: "c1", Name: "sleep", Arguments: `{"seconds":2}`},
+				agenttest.CallSpec{ID: "c2", Name: "sleep", Arguments: `{"seconds":1}`},
+				agenttest.CallSpec{ID: "c3", Name: "nope", Arguments: `{}`})),
+			agenttest.Turn(agenttest.Call("c4", "sleep", `{"seconds":1}`)),
+			agenttest.Turn(agenttest.Text("done")),
+		)
+		m.Chunk, m.Delay = 4, 100*time.Millisecond
+		return m
+	}
+	for _, how := range []string{"break", "cancel"} {
+		total := 0
+		for stop := 0; stop == 0 || stop <= total; stop++ {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				a := script().Agent(agent.Config{Tools: []tool.Tool{sleeper("sleep")}})
+				results := map[string]int{}
+				n := 0
+				for u, err := range a.RunText(ctx, "hi") {
+					if err != nil {
+						if how == "break" || stop == 0 || !errors.Is(err, context.Canceled) {
+							t.Errorf("%s after %d: %v", how, stop, err)
+						}
+						break
+					}
+					for _, c := range u.Contents {
+						if r, ok := c.(*message.FunctionResultContent); ok {
+							results[r.CallID]++
+						}
+					}
+					if n++; n == stop {
+						if how == "break" {
+							break
+						}
+						cancel()
+					}
+				}
+				if stop == 0 {
+					total = n
+				}
+				for id, n := range results {
+					if n != 1 {
+						t.Errorf("%s after %d: call %s has %d results", how, stop, id, n)
+					}
+				}
+				synctest.Wait()
+			})
+		}
+		if total < 10 {
+			t.Fatalf("only %d places were tried", total)
+		}
+	}
+}
+
+// One agent serves many runs at once; they share nothing.
+func TestManyRuns(t *testing.T) {
+	model := agenttest.New(agenttest.TurnFrom(func(p agenttest.Prompt) []agenttest.Step {
+		last := p.Messages[len(p.Messages)-1]
+		if last.Role == message.RoleTool {
+			return []agenttest.Step{agenttest.Text(last.Contents[0].(*message.FunctionResultContent).Text())}
+		}
+		return []agenttest.Step{agenttest.Call("c1", "weather", city(last.String())), agenttest.Call("", "weather", city(last.String()))}
+	}))
+	model.Repeat = true
+	model.Chunk = 5
+	a := model.Agent(agent.Config{Tools: []tool.Tool{weather(nil)}, RunOptions: []agent.Option{agent.WithMaxIterations(3)}})
+	done := make(chan string)
+	const runs = 50
+	for i := range runs {
+		go func() {
+			name := fmt.Sprint("city", i)
+			response, err := a.RunText(t.Context(), name, agent.WithInstructions(name)).Collect()
+			if err != nil {
+				done <- err.Error()
+			} else if got := response.String(); got != "rain in "+name {
+				done <- name + " got " + got
+			} else {
+				done <- ""
+			}
+		}()
+	}
+	for range runs {
+		if problem := <-done; problem != "" {
+			t.Error(problem)
+		}
+	}
+}
+
+// A model that does not stop writing is stopped.
+func TestEndlessAnswer(t *testing.T) {
+	piece := strings.Repeat("x", 1<<20)
+	endless := func(context.Context, []*message.Message, ...agent.Option) iter.Seq2[*agent.ResponseUpdate, error] {
+		return func(yield func(*agent.ResponseUpdate, error) bool) {
+			for yield(&agent.ResponseUpdate{Contents: message.Contents{&message.FunctionCallDelta{CallID: "c1", Name: "f", Arguments: piece}}}, nil) {
+			}
+		}
+	}
+	n := 0
+	for _, err := range agent.New(agent.ProviderConfig{Run: endless}, agent.Config{}).RunText(t.Context(), "hi") {
+		if err != nil {
+			if !errors.Is(err, agent.ErrAnswerTooLong) {
+				t.Error(err)
+			}
+			break
+		}
+		n++
+	}
+	if n != agent.MaxAnswerBytes>>20+1 {
+		t.Errorf("%d pieces were read", n)
 	}
 }

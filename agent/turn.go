@@ -41,6 +41,7 @@ type turn struct {
 	renamed  map[messageKey]string // the provider's message ids and ours
 	last     map[message.Role]string
 	response Response
+	size     int // bytes of text, arguments and data
 }
 
 type messageKey struct {
@@ -89,7 +90,7 @@ func (t *turn) take(u *ResponseUpdate) []*ResponseUpdate {
 			}
 		case *message.FunctionCallContent:
 			if c.InformationalOnly {
-				out.Contents = append(out.Contents, c)
+				out.Contents = append(out.Contents, t.hosted(c))
 			} else if d := t.whole(c, &out); d != nil {
 				out.Contents = append(out.Contents, d)
 			}
@@ -111,8 +112,29 @@ func (t *turn) take(u *ResponseUpdate) []*ResponseUpdate {
 	updates := append(before, &out)
 	for _, u := range updates {
 		t.response.Update(u)
+		t.size += sizeOf(u.Contents)
 	}
 	return updates
+}
+
+// sizeOf counts the bytes that a model can make us keep.
+func sizeOf(cs message.Contents) int {
+	n := 0
+	for _, c := range cs {
+		switch c := c.(type) {
+		case *message.TextContent:
+			n += len(c.Text)
+		case *message.TextReasoningContent:
+			n += len(c.Text) + len(c.ProtectedData)
+		case *message.FunctionCallDelta:
+			n += len(c.Arguments)
+		case *message.FunctionCallContent:
+			n += len(c.Arguments)
+		case *message.DataContent:
+			n += len(c.Data)
+		}
+	}
+	return n
 }
 
 // messageID maps a provider's message id to one that the conversation has not used
@@ -215,6 +237,24 @@ func (t *turn) whole(c *message.FunctionCallContent, u *ResponseUpdate) *message
 	st.arguments.Reset()
 	st.arguments.WriteString(c.Arguments)
 	return &message.FunctionCallDelta{CallID: st.id, Name: st.name, Arguments: c.Arguments, Index: st.index, Restart: true}
+}
+
+// hosted settles a call of which the provider says, after its fragments, that it runs it
+// itself. It returns the call under the id that the fragments had.
+func (t *turn) hosted(c *message.FunctionCallContent) *message.FunctionCallContent {
+	for _, st := range t.calls {
+		if st.done || st.providerID != c.CallID {
+			continue
+		}
+		st.done, st.answered = true, true
+		if st.id != c.CallID {
+			renamed := *c
+			renamed.CallID = st.id
+			return &renamed
+		}
+		break
+	}
+	return c
 }
 
 // providerResult notes that the provider has run a call itself. It returns the

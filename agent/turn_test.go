@@ -60,6 +60,12 @@ func TestFragments(t *testing.T) {
 		{"one call after another", []agenttest.Step{frag(0, "c1", "weather", a), frag(1, "c2", "weather", b), frag(0, "", "", " ")},
 			`delta:c1:{"city":"A"} delta:c2:{"city":"B"} delta:c1:  call:c1:weather{"city":"A"}  call:c2:weather{"city":"B"} result:c1:rain in A result:c2:rain in B text:ok`},
 	}
+	tests = append(tests, struct {
+		name  string
+		steps []agenttest.Step
+		want  string
+	}{"fragments of a call that the provider runs itself", []agenttest.Step{frag(0, "c1", "search", `{}`), agenttest.Contents(&message.FunctionCallContent{CallID: "c1", Name: "search", Arguments: "{}", InformationalOnly: true}), agenttest.Text("found")},
+		`delta:c1:{} call:c1:search{} text:found`})
 	history := []*message.Message{
 		message.NewText("hi"),
 		message.NewAssistant(&message.FunctionCallContent{CallID: "old", Name: "weather", Arguments: a}),

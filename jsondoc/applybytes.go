@@ -86,7 +86,7 @@ func (s *sketcher) value(o *outline) (Value, bool) {
 	if !s.skip() {
 		return Value{}, false
 	}
-	x := s.arena.node()
+	x := s.arena.node(0)
 	x.kind, x.text = kindRaw, s.text[start:s.i]
 	x.size, x.height = uint32(min(s.i-start, sizeCap)), uint16(s.depth-s.low)
 	s.low = min(s.low, low)

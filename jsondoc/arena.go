@@ -5,13 +5,11 @@ import (
 	"strings"
 )
 
-// arena allocates the parts of a document many at a time. Its blocks grow with
-// the document and stay small (the largest holds 8 KiB), because a block lives as
-// long as anything in it.
+// arena allocates the scalars of a document many at a time. Its blocks are small,
+// because a block lives as long as anything in it; what is long or has children
+// is allocated alone, because that would keep more than a block alive.
 type arena struct {
 	nodes  []node
-	boxes  []boxed
-	vals   []Value
 	text   strings.Builder
 	block  int // how many nodes the next block has
 	length int // of the text that is parsed
@@ -22,10 +20,9 @@ type arena struct {
 }
 
 const (
-	maxBlock    = 128
-	maxText     = 4096
-	longText    = 512 // from here on a text has its own allocation
-	maxValBlock = 512
+	maxBlock = 64
+	maxText  = 4096
+	longText = 512 // from here on a scalar has its own allocations
 )
 
 // expect sizes the first blocks for a text of n bytes, so that a short one
@@ -35,40 +32,17 @@ func (a *arena) expect(n int) {
 	a.block = min(max(n/32, 1), maxBlock)
 }
 
-func (a *arena) node() *node {
+// node returns a new node for a scalar with a text of that many bytes.
+func (a *arena) node(length int) *node {
+	if length >= longText {
+		return &node{}
+	}
 	if len(a.nodes) == 0 {
 		a.nodes = make([]node, a.block)
 	}
 	n := &a.nodes[0]
 	a.nodes = a.nodes[1:]
 	return n
-}
-
-func (a *arena) boxed() *boxed {
-	if len(a.boxes) == 0 {
-		a.boxes = make([]boxed, max(a.block/4, 1))
-	}
-	b := &a.boxes[0]
-	a.boxes = a.boxes[1:]
-	return b
-}
-
-// values copies the children of a container.
-func (a *arena) values(kids []Value) []Value {
-	n := len(kids)
-	if n == 0 {
-		return nil
-	}
-	if n > maxValBlock/8 {
-		return slices.Clone(kids)
-	}
-	if len(a.vals) < n {
-		a.vals = make([]Value, max(n, min(a.block*4, maxValBlock)))
-	}
-	vals := a.vals[:n:n]
-	a.vals = a.vals[n:]
-	copy(vals, kids)
-	return vals
 }
 
 // copy returns the bytes as a string. A strings.Builder is written only while

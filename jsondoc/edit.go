@@ -25,12 +25,9 @@ func (e *editor) mine(v Value, spare int) *node {
 	if e.owner != nil && old.owner == e.owner {
 		return v.n
 	}
-	b := &boxed{}
-	b.box = box{shape: old.shape, tree: old.tree, owner: e.owner}
-	if old.tree == nil {
-		b.box.kids = make([]Value, len(old.kids), len(old.kids)+spare)
-		copy(b.box.kids, old.kids)
-	}
+	b := newBoxed(len(old.kids), spare)
+	copy(b.box.kids, old.kids)
+	b.box.shape, b.box.tree, b.box.owner = old.shape, old.tree, e.owner
 	b.node = node{kind: v.n.kind, height: v.n.height, size: v.n.size, box: &b.box}
 	return &b.node
 }

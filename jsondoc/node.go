@@ -3,6 +3,7 @@ package jsondoc
 import (
 	"iter"
 	"math"
+	"slices"
 )
 
 // node is the one kind of thing a Value points at. It never changes once a
@@ -96,30 +97,64 @@ func (b *box) all() iter.Seq2[int, Value] {
 	}
 }
 
-// setKids stores the children, of which it keeps the slice.
-func (b *box) setKids(kids []Value) {
+// newArray and newObject copy the slice.
+func newArray(kids []Value) Value { return newContainer(KindArray, nil, kids) }
+
+func newObject(s *shape, kids []Value) Value { return newContainer(KindObject, s, kids) }
+
+func newContainer(kind Kind, s *shape, kids []Value) Value {
+	var b *boxed
 	if len(kids) > flatMax {
-		b.tree = newTree(kids)
+		b = &boxed{}
+		b.box.tree = newTree(slices.Clone(kids))
 	} else {
-		b.kids = kids
+		b = newBoxed(len(kids), 0)
+		copy(b.box.kids, kids)
 	}
-}
-
-// newArray and newObject keep the slice.
-func newArray(kids []Value) Value {
-	return new(boxed).build(KindArray, nil, kids)
-}
-
-func newObject(s *shape, kids []Value) Value {
-	return new(boxed).build(KindObject, s, kids)
-}
-
-func (b *boxed) build(kind Kind, s *shape, kids []Value) Value {
 	b.box.shape = s
-	b.box.setKids(kids)
 	b.node.kind, b.node.box = kind, &b.box
 	b.node.measure(kids)
 	return Value{&b.node}
+}
+
+// newBoxed allocates a container with n children and room for spare more. Few
+// children lie in the same piece of memory: most containers have few, and an
+// edit that copies its way down a document allocates half as often.
+func newBoxed(n, spare int) *boxed {
+	var b *boxed
+	var kids []Value
+	switch room := n + spare; {
+	case room == 0:
+		return &boxed{}
+	case room <= 2:
+		x := &struct {
+			boxed
+			kids [2]Value
+		}{}
+		b, kids = &x.boxed, x.kids[:]
+	case room <= 4:
+		x := &struct {
+			boxed
+			kids [4]Value
+		}{}
+		b, kids = &x.boxed, x.kids[:]
+	case room <= 8:
+		x := &struct {
+			boxed
+			kids [8]Value
+		}{}
+		b, kids = &x.boxed, x.kids[:]
+	case room <= 14:
+		x := &struct {
+			boxed
+			kids [14]Value
+		}{}
+		b, kids = &x.boxed, x.kids[:]
+	default:
+		b, kids = &boxed{}, make([]Value, room)
+	}
+	b.box.kids = kids[: n : n+spare]
+	return b
 }
 
 // measure sets a container's size and height from its children.

@@ -13,7 +13,7 @@ import "slices"
 type tree struct {
 	items []Value // of a leaf
 	subs  []*tree // of an inner node, nil in a leaf
-	ends  []int   // ends[i] is the number of children in subs[:i+1]
+	ends  []int32 // ends[i] is the number of children in subs[:i+1]
 	owner *owner
 }
 
@@ -43,9 +43,9 @@ func newTree(kids []Value) *tree {
 // count sets ends.
 func (t *tree) count() {
 	t.ends = t.ends[:0]
-	n := 0
+	n := int32(0)
 	for _, s := range t.subs {
-		n += s.len()
+		n += int32(s.len())
 		t.ends = append(t.ends, n)
 	}
 }
@@ -54,14 +54,14 @@ func (t *tree) len() int {
 	if t.subs == nil {
 		return len(t.items)
 	}
-	return t.ends[len(t.ends)-1]
+	return int(t.ends[len(t.ends)-1])
 }
 
 // which returns the subtree with child i, and i's position in it.
 func (t *tree) which(i int) (sub, rest int) {
-	sub, _ = slices.BinarySearch(t.ends, i+1)
+	sub, _ = slices.BinarySearch(t.ends, int32(i+1))
 	if sub > 0 {
-		i -= t.ends[sub-1]
+		i -= int(t.ends[sub-1])
 	}
 	return sub, i
 }
@@ -93,7 +93,23 @@ func (t *tree) mine(o *owner) *tree {
 	if o != nil && t.owner == o {
 		return t
 	}
-	return &tree{items: slices.Clone(t.items), subs: slices.Clone(t.subs), ends: slices.Clone(t.ends), owner: o}
+	// The lists lie in one piece of memory with the node. They have to move only
+	// when an insert overfills the node, which is then cut anyway.
+	if t.subs == nil {
+		x := &struct {
+			tree
+			room [leafMax]Value
+		}{}
+		x.items, x.owner = append(x.room[:0], t.items...), o
+		return &x.tree
+	}
+	x := &struct {
+		tree
+		rooms [fanMax]*tree
+		sums  [fanMax]int32
+	}{}
+	x.subs, x.ends, x.owner = append(x.rooms[:0], t.subs...), append(x.sums[:0], t.ends...), o
+	return &x.tree
 }
 
 // set returns t with the child i replaced.

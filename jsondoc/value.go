@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -117,11 +118,13 @@ func Number(text string) (Value, error) {
 // Array returns an array of the items. An absent item becomes null, as
 // undefined does in JavaScript's arrays.
 func Array(items ...Value) Value {
-	kids := make([]Value, len(items))
-	for i, it := range items {
-		kids[i] = it.orNull()
+	if slices.Contains(items, Value{}) {
+		items = slices.Clone(items)
+		for i, it := range items {
+			items[i] = it.orNull()
+		}
 	}
-	return newArray(kids)
+	return newArray(items)
 }
 
 func (v Value) orNull() Value {

@@ -62,7 +62,6 @@ type limits struct {
 type frame struct {
 	array    bool
 	inMember bool   // a member's name is complete and its value is not
-	odd      uint8  // names among its members that a client's patches cannot address
 	name     string // that member's name
 	nameSize int    // bytes of its encoding, quotes included
 	base     int    // where its children begin in items or members
@@ -70,13 +69,6 @@ type frame struct {
 	size     int    // bytes of the compact encoding up to and with the last complete child
 	seen     map[string]struct{}
 }
-
-// Bits of frame.odd. A strict client refuses patches through these names, see
-// refused in place.go.
-const (
-	hasProto     = 1 << iota // "__proto__"
-	hasPrototype             // "prototype", refused below "constructor"
-)
 
 // fewNames is up to how many members the search for a duplicate goes through
 // them one by one.
@@ -191,12 +183,6 @@ func (m *machine) completeName(at int) {
 	if m.isDuplicate(f, name) {
 		m.fail(Duplicate, at, "the member "+quoted(name)+" is there twice")
 		return
-	}
-	switch name {
-	case "__proto__":
-		f.odd |= hasProto
-	case "prototype":
-		f.odd |= hasPrototype
 	}
 	f.name, f.nameSize, f.inMember = name, m.openSize(), true
 	m.inKey, m.state = false, atColon

@@ -339,7 +339,7 @@ func (p *Predictor) Restart() {
 	for i := range p.tracks {
 		t := &p.tracks[i]
 		t.phase, t.value, t.due, t.depth = waiting, jsondoc.Value{}, false, 0
-		t.chain, t.leaf = t.chain[:0], false
+		t.chain, t.tail = t.chain[:0], tail{}
 		switch t.state {
 		case synced:
 			t.state = lost

@@ -22,14 +22,10 @@ type track struct {
 	muted bool          // never shown, see NewPredictor
 
 	// What the view has of the value, while state is synced: see chain.go.
-	chain    []node
-	leaf     bool   // the view has the beginning of a string
-	leafAt   int    // of which node of the chain it is a child; -1: it is the value
-	leafItem bool   // it is an item
-	leafName string // else its name
-	leafSent int    // bytes of it that the view has
-	shown    jsondoc.Value // Whole: what the view has
-	sizes    []int
+	chain []node
+	tail  tail
+	shown jsondoc.Value // Whole: what the view has
+	sizes []int
 }
 
 type phase uint8

@@ -39,8 +39,8 @@
 //   - A second complete object for one call replaces the first (message.FunctionCallDelta.Restart): some begin each call with {}.
 //   - A server that is silent for ten seconds after its finish reason is taken to be done.
 //   - A refusal is text: it is what the person should read.
-//   - Arguments in the history that are no JSON object, which models do write, are sent as {"invalid_arguments": "…"}: many servers
-//     parse the history and would refuse the whole conversation.
+//   - Arguments in the history that are no JSON object, which models do write, go back as {}: many servers parse the history and would
+//     refuse the whole conversation.
 //
 // # The Responses API
 //

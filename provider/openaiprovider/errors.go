@@ -76,7 +76,7 @@ var (
 
 // failure says what went wrong in a call, redacted.
 func (x *exchange) failure(err error) *Failure {
-	f := &Failure{Endpoint: x.endpoint, Status: x.status, RequestID: x.redact(x.requestID)}
+	f := &Failure{Endpoint: x.endpoint, Status: x.status, RequestID: x.withoutSecrets(x.requestID)}
 	var said *answer.ServiceError
 	switch {
 	case errors.As(err, &said):
@@ -136,18 +136,25 @@ const maxDetail = 1 << 10
 
 const redacted = "[redacted]"
 
-// secretForms finds what looks like a key where it is not known which one it is.
-var secretForms = regexp.MustCompile(`(?i)\b(bearer|basic) +[a-z0-9._~+/=*-]{6,}|\b(sk|pk|key|tok)-[a-z0-9_*-]{6,}|\beyJ[a-z0-9_-]+\.[a-z0-9_-]+\.?[a-z0-9_-]*`)
+// secretForms finds what looks like a key where it is not known which one it is: after a scheme's name, with a vendor's prefix, a
+// JSON web token, a long run of letters and digits.
+var secretForms = regexp.MustCompile(`(?i)\b(bearer|basic) +[a-z0-9._~+/=*-]{6,}|\b(sk|pk|key|tok)-[a-z0-9_*-]{6,}|\beyJ[a-z0-9_-]+\.[a-z0-9_-]+\.?[a-z0-9_-]*|\b[a-z0-9]{32,}\b`)
 
+// redact is for texts that somebody else wrote.
 func (x *exchange) redact(text string) string {
-	for _, secret := range x.secrets {
-		text = strings.ReplaceAll(text, secret, redacted)
-	}
-	text = secretForms.ReplaceAllString(text, redacted)
+	text = secretForms.ReplaceAllString(x.withoutSecrets(text), redacted)
 	if len(text) > maxDetail {
 		text = strings.ToValidUTF8(text[:maxDetail], "") + "…"
 	}
 	return strings.ToValidUTF8(text, "\uFFFD")
+}
+
+// withoutSecrets replaces what is known to be secret.
+func (x *exchange) withoutSecrets(text string) string {
+	for _, secret := range x.secrets {
+		text = strings.ReplaceAll(text, secret, redacted)
+	}
+	return text
 }
 
 // remember keeps what in a request is secret: every header and query value whose name says so.

@@ -160,7 +160,7 @@ func TestServiceErrors(t *testing.T) {
 			{"a page of HTML", status(502, "<html>"+leak+"</html>"), agui.CodeModelError, 502, "<html>"},
 			{"no body", status(503, ""), agui.CodeModelError, 503, ""},
 			{"a body without an error", status(400, `{"detail":"bad model"}`), agui.CodeModelError, 400, "bad model"},
-			{"a very long body", status(400, strings.Repeat("x", 1<<20)), agui.CodeModelError, 400, "xxx…"},
+			{"a very long body", status(400, strings.Repeat("no ", 1<<18)), agui.CodeModelError, 400, "no…"},
 			{"an error that is a string", stream(api, openaiwire.Data(`{"error":`+openaiwire.Quote(leak)+`}`)), agui.CodeModelError, 200, "and the prompt"},
 			{"in the middle of a stream", stream(api, openaiwire.Data(object), openaiwire.Done()), agui.CodeModelError, 200, "boom"},
 			{"an error event", stream(api, openaiwire.Event("error", object)), agui.CodeModelError, 200, "boom"},

@@ -115,17 +115,15 @@ func strictSchema(schema jsondoc.Value) jsondoc.Value {
 	return out.With("required", jsondoc.Array(required...)).With("additionalProperties", jsondoc.Bool(false))
 }
 
-// historyArguments is the arguments of an earlier call as they go back to the model: always a JSON object.
+// historyArguments is the arguments of an earlier call as they go back to the model: always a JSON object. Many servers parse the
+// history and refuse the whole conversation for one call that the model wrote badly. (Behind a tool loop that is repaired
+// already; an agent without one comes here.)
 func historyArguments(arguments string) string {
-	if strings.TrimSpace(arguments) == "" {
+	var object map[string]json.RawMessage
+	if json.Unmarshal([]byte(arguments), &object) != nil || object == nil {
 		return "{}"
 	}
-	var object map[string]json.RawMessage
-	if json.Unmarshal([]byte(arguments), &object) == nil && object != nil {
-		return arguments
-	}
-	text, _ := json.Marshal(map[string]string{"invalid_arguments": arguments}) // a string always encodes
-	return string(text)
+	return arguments
 }
 
 // detail is how closely a model should look at an image, which callers say in a content's additional properties.
