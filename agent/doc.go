@@ -74,7 +74,7 @@
 //     within 100 ms, even if a tool does not listen. Breaking out of the stream stops
 //     everything likewise.
 //  10. The model is asked at most [DefaultMaxIterations] times; then the stream ends
-//     with a [*LimitError].
+//     with a [*LimitError]. One answer has at most [MaxAnswerBytes].
 //
 // # Goroutines
 //

@@ -307,7 +307,7 @@ func replaced(r jsondoc.Value, swaps []swap, preference string) jsondoc.Value {
 		name := label(in)
 		if s, ok := swapFor(swaps, name); ok {
 			if in.Kind() == jsondoc.KindString {
-				ingredients[i] = jsondoc.String(s.name)
+				ingredients[i] = jsondoc.String(reworded(in.Str(), []swap{s}))
 				continue
 			}
 			ingredients[i] = in.With("name", jsondoc.String(s.name)).With("icon", jsondoc.String(s.icon))
@@ -316,15 +316,22 @@ func replaced(r jsondoc.Value, swaps []swap, preference string) jsondoc.Value {
 	if len(ingredients) > 0 {
 		r = r.With("ingredients", jsondoc.Array(ingredients...))
 	}
-	instructions := list(r, "instructions")
-	for i, s := range instructions {
-		instructions[i] = jsondoc.String(reworded(s.Str(), swaps))
-	}
-	if len(instructions) > 0 {
-		r = r.With("instructions", jsondoc.Array(instructions...))
+	for _, name := range []string{"instructions", "steps"} {
+		steps := list(r, name)
+		for i, s := range steps {
+			if s.Kind() == jsondoc.KindString {
+				steps[i] = jsondoc.String(reworded(s.Str(), swaps))
+			}
+		}
+		if len(steps) > 0 {
+			r = r.With(name, jsondoc.Array(steps...))
+		}
 	}
 	if t, _ := r.Get("title"); t.Str() != "" && !containsWord(strings.ToLower(t.Str()), strings.ToLower(preference)) {
 		r = r.With("title", jsondoc.String(preference+" "+t.Str()))
+	}
+	if _, ok := r.Get("special_preferences"); !ok && len(list(r, "steps")) > 0 {
+		return r // the structured recipe has no place for it
 	}
 	return withPreference(r, preference)
 }

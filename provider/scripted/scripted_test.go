@@ -376,6 +376,31 @@ func TestStructured(t *testing.T) {
 	}
 }
 
+// A structured recipe is changed where it stands.
+func TestStructuredChange(t *testing.T) {
+	doc := jsondoc.MustParse(`{"type":"object","properties":{"recipe":{"type":"object","properties":{"title":{"type":"string"},"ingredients":{"type":"array","items":{"type":"string"}},"steps":{"type":"array","items":{"type":"string"}},"prep_time_minutes":{"type":"integer"}},"required":["title","ingredients","steps","prep_time_minutes"],"additionalProperties":false}},"required":["recipe"]}`)
+	ask := func(prompt string) string {
+		a := scripted.NewAgent(scripted.AgentConfig{Options: scripted.Options{Pace: -1}})
+		response, err := a.Run(t.Context(), []*message.Message{
+			message.NewText(prompt),
+			message.NewSystem(fmt.Sprintf(stateText, `{"recipe":{"title":"Stew","ingredients":["500 g beef","2 carrots"],"steps":["Brown the beef.","Simmer."],"prep_time_minutes":17}}`)),
+		}, agent.WithResponseFormat(agent.ResponseFormat{Kind: "json", Schema: doc})).Collect()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return response.String()
+	}
+	if got, want := ask("Make it vegetarian"), `{"recipe":{"title":"Vegetarian Stew","ingredients":["500 g brown lentils","2 carrots"],"steps":["Brown the brown lentils.","Simmer."],"prep_time_minutes":17}}`; got != want {
+		t.Errorf("got %s", got)
+	}
+	if got, want := ask("How long does it take?"), `{"recipe":{"title":"Stew","ingredients":["500 g beef","2 carrots"],"steps":["Brown the beef.","Simmer."],"prep_time_minutes":17}}`; got != want {
+		t.Errorf("got %s", got)
+	}
+	if got := ask("I want to make a pasta carbonara"); !strings.Contains(got, "Carbonara") {
+		t.Errorf("got %s", got)
+	}
+}
+
 // The same prompt, the same stream; and the fragments of a call make the call.
 func TestDeterministic(t *testing.T) {
 	stream := func() string {

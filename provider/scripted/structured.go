@@ -11,7 +11,18 @@ func structured(v *view) []act {
 	if v.format == nil {
 		return nil
 	}
-	return []act{{say: sample(v.format.Schema, dishName(v)).String()}}
+	doc := sample(v.format.Schema, dishName(v))
+	if current, wanted := currentRecipe(v), at(doc, "recipe"); current.Len() > 0 && wanted.Kind() == jsondoc.KindObject {
+		// The recipe that is there is changed, or stays: what is not asked for is not lost.
+		c := changeOf(v)
+		if c != nil {
+			current = c.apply(current)
+		}
+		if c != nil || question(v) || greeting.MatchString(v.lower) {
+			doc = conform(v.format.Schema, doc.With("recipe", current))
+		}
+	}
+	return []act{{say: doc.String()}}
 }
 
 // sample makes a value that fits a schema, the same for the same schema and topic.
