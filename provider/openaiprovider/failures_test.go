@@ -160,7 +160,7 @@ func TestServiceErrors(t *testing.T) {
 			{"a page of HTML", status(502, "<html>"+leak+"</html>"), agui.CodeModelError, 502, "<html>"},
 			{"no body", status(503, ""), agui.CodeModelError, 503, ""},
 			{"a body without an error", status(400, `{"detail":"bad model"}`), agui.CodeModelError, 400, "bad model"},
-			{"a very long body", status(400, strings.Repeat("no ", 1<<18)), agui.CodeModelError, 400, "no…"},
+			{"a very long body", status(400, strings.Repeat("no ", 1<<18)), agui.CodeModelError, 400, "no n…"},
 			{"an error that is a string", stream(api, openaiwire.Data(`{"error":`+openaiwire.Quote(leak)+`}`)), agui.CodeModelError, 200, "and the prompt"},
 			{"in the middle of a stream", stream(api, openaiwire.Data(object), openaiwire.Done()), agui.CodeModelError, 200, "boom"},
 			{"an error event", stream(api, openaiwire.Event("error", object)), agui.CodeModelError, 200, "boom"},
@@ -179,7 +179,7 @@ func TestServiceErrors(t *testing.T) {
 						t.Errorf("status %d, want %d", failure.Status, tt.status)
 					}
 					if !strings.Contains(failure.Error(), tt.detail) {
-						t.Errorf("the log says %q, want %q in it", failure, tt.detail)
+						t.Errorf("the log says %.200q, want %q in it", failure, tt.detail)
 					}
 					if tt.status >= 400 && failure.RequestID != "req_7" {
 						t.Errorf("request id %q", failure.RequestID)

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -25,13 +26,13 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, os.Args[1:]); err != nil {
+	if err := run(ctx, os.Args[1:], os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "fakeopenai:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, args []string) error {
+func run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("fakeopenai", flag.ContinueOnError)
 	addr := flags.String("addr", "127.0.0.1:0", "address to listen on; a loopback address")
 	cut := flags.Int("cut", 0, "bytes in one write: 0 = chunk by chunk, -1 = everything at once")
@@ -54,7 +55,7 @@ func run(ctx context.Context, args []string) error {
 		model.Check = openaiwire.RequireKey(*key)
 	}
 	server := &http.Server{Handler: &openaiwire.Handler{Answer: model.Answer}, ReadHeaderTimeout: 10 * time.Second}
-	fmt.Printf("listening on http://%s/v1\n", listener.Addr())
+	fmt.Fprintf(out, "listening on http://%s/v1\n", listener.Addr())
 
 	ctx, cancel := context.WithTimeout(ctx, *life)
 	defer cancel()
