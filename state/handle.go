@@ -21,6 +21,9 @@ type Driver interface {
 	// otherwise it reports false and does nothing. It stays an overlay until
 	// the call's result, or, with keep, is committed at once.
 	Change(ctx context.Context, call string, base, next jsondoc.Value, keep bool) (bool, error)
+	// Draft takes a piece of a state that the model writes as its answer. At
+	// the end it is committed, or a *DraftError says why not.
+	Draft(ctx context.Context, d Draft) error
 	// Posted is the state that the client posted for this run; absent: none.
 	Posted() jsondoc.Value
 }

@@ -412,6 +412,40 @@ func (d *driver) Change(ctx context.Context, call string, base, next jsondoc.Val
 	return done, cmp.Or(err, failed)
 }
 
+// Draft implements state.Driver.
+func (d *driver) Draft(ctx context.Context, piece state.Draft) error {
+	var failed error
+	err := d.ask(ctx, func() {
+		if piece.Restart {
+			if failed = d.append(run.Batch{Step: d.session.Draft(time.Now(), piece)}); failed != nil {
+				return
+			}
+			piece.Restart = false
+		}
+		if failed = d.append(run.Batch{Step: d.session.Draft(time.Now(), piece)}); failed == nil && piece.End {
+			failed = d.endDraft(piece)
+		}
+	})
+	return cmp.Or(err, failed)
+}
+
+// endDraft commits a whole draft, or takes it back and says why.
+func (d *driver) endDraft(piece state.Draft) error {
+	step, bad := d.session.CallEnd(time.Now(), piece.ID, "")
+	bad = cmp.Or(bad, piece.Refused)
+	if err := d.append(run.Batch{Step: step}); err != nil {
+		return err
+	}
+	step, _, bad = d.session.Result(piece.ID, state.Returned{Failed: bad})
+	if err := d.append(run.Batch{Step: step}); err != nil {
+		return err
+	}
+	if bad != nil {
+		return &state.DraftError{Err: bad}
+	}
+	return nil
+}
+
 // Posted implements state.Driver.
 func (d *driver) Posted() jsondoc.Value { return d.req.Input.State }
 
