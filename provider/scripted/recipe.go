@@ -79,9 +79,6 @@ func recipeTalk(v *view) []act {
 	if acts := ingredientsAnswer(v, r); acts != nil {
 		return acts
 	}
-	if containsWord(strings.ToLower(v.system), "summary") || containsWord(strings.ToLower(v.system), "summarize") {
-		return say("Here's your recipe! %s", describe(r))
-	}
 	return recipeAnswer(v, r)
 }
 
@@ -145,7 +142,14 @@ func describe(r jsondoc.Value) string {
 	if !ok {
 		steps, _ = r.Get("steps")
 	}
-	return fmt.Sprintf("%s has %d ingredients and %d steps.", titleOf(r), ingredients.Len(), steps.Len())
+	return fmt.Sprintf("%s has %s and %s.", titleOf(r), counted(ingredients.Len(), "ingredient"), counted(steps.Len(), "step"))
+}
+
+func counted(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return fmt.Sprintf("%d %s", n, what)
 }
 
 func titleOf(r jsondoc.Value) string {

@@ -13,6 +13,7 @@ type rule func(*view) []act
 // rules are tried in order.
 var rules = []rule{
 	structured,
+	summary,
 	byName,
 	rejected,
 	hello,

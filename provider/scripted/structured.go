@@ -25,6 +25,21 @@ func structured(v *view) []act {
 	return []act{{say: doc.String()}}
 }
 
+// summary says in words what the model has just answered in JSON.
+func summary(v *view) []act {
+	if v.draft.IsAbsent() {
+		return nil
+	}
+	r := at(v.draft, "recipe")
+	if r.Len() == 0 {
+		return say("The new state is written.")
+	}
+	if c := changeOf(v); c != nil {
+		return say("%s", c.done)
+	}
+	return say("Here's your recipe! %s", describe(r))
+}
+
 // sample makes a value that fits a schema, the same for the same schema and topic.
 // Members with names that it knows get sensible values.
 func sample(schema jsondoc.Value, topic string) jsondoc.Value {

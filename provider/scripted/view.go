@@ -20,6 +20,8 @@ type view struct {
 	names  []string // the tools' names in order
 	format *agent.ResponseFormat
 
+	draft jsondoc.Value // a document that the model has answered with since the last user message
+
 	calls int    // calls in the whole conversation
 	steps []step // calls since the last user message, in order
 	past  []step // calls before it
@@ -56,7 +58,7 @@ func read(messages []*message.Message, opts []agent.Option) view {
 			v.user = strings.TrimSpace(m.String())
 			v.users = append(v.users, v.user)
 			v.past = append(v.past, v.steps...)
-			v.steps = nil
+			v.steps, v.draft = nil, jsondoc.Value{}
 			clear(at)
 			continue
 		}
@@ -70,6 +72,10 @@ func read(messages []*message.Message, opts []agent.Option) view {
 				at[c.CallID] = len(v.steps)
 				v.steps = append(v.steps, step{name: c.Name, args: args})
 				v.calls++
+			case *message.TextContent:
+				if doc, err := jsondoc.ParseString(c.Text); err == nil && doc.Kind() == jsondoc.KindObject {
+					v.draft = doc
+				}
 			case *message.FunctionResultContent:
 				if i, ok := at[c.CallID]; ok {
 					v.steps[i].answered, v.steps[i].result = true, c.Text()
