@@ -77,31 +77,44 @@ func ReadEvents(r io.Reader, opts *EventsOptions) iter.Seq2[Received, error] {
 	return func(yield func(Received, error) bool) {
 		frames := opts.Reader
 		frames.KeepUnterminated = true
-		in := NewReader(r, &frames)
 		var d decoder // one for the stream: it remembers ids
+		decode := func(data []byte) (Event, error) { return d.event(data, &opts.Decode) }
+		ReadFrames(NewReader(r, &frames).Next, decode, opts)(yield)
+	}
+}
+
+// ReadFrames is [ReadEvents] for streams that are framed or encoded otherwise:
+// next returns the next frame, io.EOF at a clean end; decode makes an event of a
+// frame's data, or nil for one that is to be passed over.
+func ReadFrames(next func() (Frame, error), decode func(data []byte) (Event, error), opts *EventsOptions) iter.Seq2[Received, error] {
+	if opts == nil {
+		opts = &EventsOptions{}
+	}
+	return func(yield func(Received, error) bool) {
 		older := Upgrader{NewID: opts.NewID}
-		open, done := false, false
-		count, last := 0, EventType("")
+		open, done := false, false // a run is; one was
+		var at IncompleteError
 		for {
-			frame, err := in.Next()
+			frame, err := next()
 			if err != nil {
-				if err == io.EOF && (opts.Bare || done && !open) {
-					return
+				if !opts.Bare && (open || !done) {
+					if err != io.EOF {
+						at.Err = err
+					}
+					err = &at
 				}
-				if opts.Bare || done && !open {
+				if err != io.EOF {
 					yield(Received{}, err)
-					return
 				}
-				cause := err
-				if cause == io.EOF {
-					cause = nil
-				}
-				yield(Received{}, &IncompleteError{Events: count, Last: last, ID: in.LastID(), Err: cause})
 				return
 			}
-			e, err := d.event(frame.Data, &opts.Decode)
+			at.ID = frame.ID
+			e, err := decode(frame.Data)
 			if err != nil && frame.Cut {
 				continue // half an event: the next call says how the stream ended
+			}
+			if err == nil && e == nil {
+				continue
 			}
 			if err == nil {
 				e = older.Upgrade(e)
@@ -113,8 +126,8 @@ func ReadEvents(r io.Reader, opts *EventsOptions) iter.Seq2[Received, error] {
 				yield(Received{}, err)
 				return
 			}
-			count, last = count+1, e.EventType()
-			switch last {
+			at.Events, at.Last = at.Events+1, e.EventType()
+			switch at.Last {
 			case TypeRunStarted:
 				open = true
 			case TypeRunFinished, TypeRunError:

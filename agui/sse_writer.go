@@ -31,12 +31,37 @@ type WriterOptions struct {
 	// KeepAlive is how long the stream may be silent before a comment is sent;
 	// 0 means [DefaultKeepAlive], negative none.
 	KeepAlive time.Duration
+	// Format is another form of the stream than SSE; nil is SSE.
+	Format *Format
+}
+
+// Format is a form in which events can be streamed.
+type Format struct {
+	// ContentType is sent as the response's.
+	ContentType string
+	// AppendFrame appends an event as a frame, or nothing if the version has no
+	// spelling of it. If it fails, nothing of the event is sent.
+	AppendFrame func(dst []byte, id string, e Event, v Version) ([]byte, error)
+	// EndsRun reports whether the last of some frames holds a terminal event;
+	// nil never tells, and WriteFrame waits for the window.
+	EndsRun func(frames []byte) bool
+	// KeepAlive is what is sent when the stream is silent; empty sends nothing.
+	KeepAlive []byte
+}
+
+var sse = &Format{
+	ContentType: "text/event-stream",
+	AppendFrame: func(dst []byte, id string, e Event, v Version) ([]byte, error) {
+		return AppendFrame(dst, id, e, v), nil
+	},
+	EndsRun:   endsRun,
+	KeepAlive: []byte(": keep-alive\n\n"),
 }
 
 // ErrWriterClosed is returned for frames that come after Close.
 var ErrWriterClosed = errors.New("agui: the SSE writer is closed")
 
-// Writer sends frames over an HTTP response. It is safe for concurrent use.
+// Writer sends events over an HTTP response. It is safe for concurrent use.
 //
 // Frames are coalesced: the first of a burst waits for at most the window, a
 // terminal event or 16 KiB of frames flush at once. The window and the
@@ -58,7 +83,7 @@ type Writer struct {
 	err       error
 }
 
-// NewWriter begins an SSE response: it sets the headers that stop proxies from
+// NewWriter begins a streamed response: it sets the headers that stop proxies from
 // holding it back, and flushes them. If w cannot flush it fails without having
 // written anything, so that the caller can still answer with an error: a stream
 // that nobody sees before its end must not be mistaken for a live one. (A
@@ -68,13 +93,16 @@ func NewWriter(w http.ResponseWriter, opts *WriterOptions) (*Writer, error) {
 	if opts != nil {
 		sw.opts = *opts
 	}
+	if sw.opts.Format == nil {
+		sw.opts.Format = sse
+	}
 	setDefault(&sw.opts.Window, DefaultWindow)
 	setDefault(&sw.opts.KeepAlive, DefaultKeepAlive)
 	setDefault(&sw.opts.WriteTimeout, DefaultWriteTimeout)
 
 	h := w.Header()
 	before := h.Clone()
-	h.Set("Content-Type", "text/event-stream")
+	h.Set("Content-Type", sw.opts.Format.ContentType)
 	h.Set("Cache-Control", "no-cache, no-transform") // no-transform: do not compress
 	h.Set("X-Accel-Buffering", "no")                 // nginx and those that copied it
 	h.Del("Content-Length")
@@ -89,7 +117,7 @@ func NewWriter(w http.ResponseWriter, opts *WriterOptions) (*Writer, error) {
 		}
 		return nil, fmt.Errorf("agui: the response could not be started: %w", err)
 	}
-	if sw.opts.KeepAlive > 0 {
+	if sw.opts.KeepAlive > 0 && len(sw.opts.Format.KeepAlive) > 0 {
 		// Under the lock: the timer may fire before the assignment otherwise.
 		sw.mu.Lock()
 		sw.keepAlive = time.AfterFunc(sw.opts.KeepAlive, sw.idle)
@@ -112,11 +140,15 @@ func (w *Writer) WriteEvent(id string, e Event) error {
 	if w.err != nil {
 		return w.err
 	}
-	w.buf = AppendFrame(w.buf, id, e, w.opts.Version)
+	buf, err := w.opts.Format.AppendFrame(w.buf, id, e, w.opts.Version)
+	if err != nil {
+		return err // of this event alone: the stream is as it was
+	}
+	w.buf = buf
 	return w.queuedLocked(e.EventType().Terminal())
 }
 
-// WriteFrame sends frames that [AppendFrame] made, one or several. They are
+// WriteFrame sends frames of the writer's format, one or several. They are
 // copied.
 func (w *Writer) WriteFrame(frames []byte) error {
 	w.mu.Lock()
@@ -125,7 +157,7 @@ func (w *Writer) WriteFrame(frames []byte) error {
 		return w.err
 	}
 	w.buf = append(w.buf, frames...)
-	return w.queuedLocked(endsRun(frames))
+	return w.queuedLocked(w.opts.Format.EndsRun != nil && w.opts.Format.EndsRun(frames))
 }
 
 // endsRun reports whether the last of the frames holds a terminal event. It
@@ -137,14 +169,14 @@ func endsRun(frames []byte) bool {
 	return ok && (bytes.HasPrefix(rest, []byte(`FINISHED"`)) || bytes.HasPrefix(rest, []byte(`ERROR"`)))
 }
 
-// Comment sends a keep-alive comment at once.
+// Comment sends a keep-alive at once, and with it whatever is waiting.
 func (w *Writer) Comment() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.err != nil {
 		return w.err
 	}
-	w.buf = append(w.buf, ": keep-alive\n\n"...)
+	w.buf = append(w.buf, w.opts.Format.KeepAlive...)
 	return w.flushLocked()
 }
 
@@ -224,7 +256,7 @@ func (w *Writer) idle() {
 		w.keepAlive.Reset(w.opts.KeepAlive - silent)
 		return
 	}
-	w.buf = append(w.buf, ": keep-alive\n\n"...)
+	w.buf = append(w.buf, w.opts.Format.KeepAlive...)
 	if w.flushLocked() == nil {
 		w.keepAlive.Reset(w.opts.KeepAlive)
 	}
