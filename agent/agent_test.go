@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -218,6 +219,42 @@ func TestOptions(t *testing.T) {
 	if s, ok := agent.GetOption([]agent.Option{agent.WithSession(nil)}, agent.WithSession); !ok || s != nil {
 		t.Error("an option with nil is lost")
 	}
+}
+
+// Every option comes back through the function that made it, and through no other.
+func TestEveryOption(t *testing.T) {
+	type probe struct {
+		name string
+		opt  agent.Option
+		get  func([]agent.Option) (any, bool)
+		want any
+	}
+	probes := []probe{
+		{"stream", agent.Stream(true), func(o []agent.Option) (any, bool) { return get(o, agent.Stream) }, true},
+		{"parallel", agent.WithParallelToolCalls(true), func(o []agent.Option) (any, bool) { return get(o, agent.WithParallelToolCalls) }, true},
+		{"model", agent.WithModel("m"), func(o []agent.Option) (any, bool) { return get(o, agent.WithModel) }, "m"},
+		{"effort", agent.WithReasoningEffort("low"), func(o []agent.Option) (any, bool) { return get(o, agent.WithReasoningEffort) }, "low"},
+		{"instructions", agent.WithInstructions("i"), func(o []agent.Option) (any, bool) { return get(o, agent.WithInstructions) }, "i"},
+		{"tokens", agent.WithMaxOutputTokens(1), func(o []agent.Option) (any, bool) { return get(o, agent.WithMaxOutputTokens) }, 1},
+		{"iterations", agent.WithMaxIterations(1), func(o []agent.Option) (any, bool) { return get(o, agent.WithMaxIterations) }, 1},
+		{"seed", agent.WithSeed(1), func(o []agent.Option) (any, bool) { return get(o, agent.WithSeed) }, int64(1)},
+		{"timeout", agent.WithToolTimeout(1), func(o []agent.Option) (any, bool) { return get(o, agent.WithToolTimeout) }, time.Duration(1)},
+		{"temperature", agent.WithTemperature(1), func(o []agent.Option) (any, bool) { return get(o, agent.WithTemperature) }, 1.0},
+		{"topP", agent.WithTopP(1), func(o []agent.Option) (any, bool) { return get(o, agent.WithTopP) }, 1.0},
+		{"mode", agent.WithToolMode("none"), func(o []agent.Option) (any, bool) { return get(o, agent.WithToolMode) }, tool.ToolModeNone},
+	}
+	for i, p := range probes {
+		for k, q := range probes {
+			v, ok := q.get([]agent.Option{p.opt})
+			if ok != (i == k) || ok && v != p.want {
+				t.Errorf("%s read as %s: %v %v", p.name, q.name, v, ok)
+			}
+		}
+	}
+}
+
+func get[T any](opts []agent.Option, setter func(T) agent.Option) (any, bool) {
+	return agent.GetOption(opts, setter)
 }
 
 func TestNoProvider(t *testing.T) {

@@ -25,7 +25,7 @@ const (
 	MaxCutTurns = 3
 	// MaxAnswerBytes is how much text, arguments and data one answer of the model may
 	// have. A stream that goes on beyond it is a fault.
-	MaxAnswerBytes = 64 << 20
+	MaxAnswerBytes = 16 << 20
 	// DefaultMaxParallel is how many tools run at a time.
 	DefaultMaxParallel = 16
 )

@@ -110,6 +110,41 @@ func TestToolTimeout(t *testing.T) {
 	}
 }
 
+// A tool that answers in the moment in which its time is over has one result, whichever
+// it is; what it did counts if it was first.
+func TestAnswerAtTheDeadline(t *testing.T) {
+	for range 50 { // the scheduler decides who is first
+		synctest.Test(t, func(t *testing.T) {
+			punctual := functool.MustNew(functool.Config{Name: "punctual"}, func(context.Context, struct{}) (string, error) {
+				time.Sleep(10 * time.Second)
+				return "done", nil
+			})
+			model := agenttest.New(
+				agenttest.Turn(agenttest.Call("c1", "punctual", "{}"), agenttest.Call("c2", "punctual", "{}"), agenttest.Call("c3", "sleep", `{"seconds":10}`)),
+				agenttest.Turn(agenttest.Text("ok")),
+			)
+			a := model.Agent(agent.Config{Tools: []tool.Tool{punctual, sleeper("sleep")}})
+			results := map[string]int{}
+			for u, err := range a.RunText(t.Context(), "hi", agent.WithToolTimeout(10*time.Second)) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, c := range u.Contents {
+					if r, ok := c.(*message.FunctionResultContent); ok {
+						results[r.CallID]++
+						if r.Error != nil && !errors.Is(r.Error, agent.ErrToolTimeout) || r.Error == nil && !strings.HasPrefix(r.Text(), "done") && !strings.HasPrefix(r.Text(), "slept") {
+							t.Errorf("%s: %v %q", r.CallID, r.Error, r.Text())
+						}
+					}
+				}
+			}
+			if len(results) != 3 || results["c1"] != 1 || results["c2"] != 1 || results["c3"] != 1 {
+				t.Errorf("results: %v", results)
+			}
+		})
+	}
+}
+
 // Issue 6: cancellation stops model and tools within 100 ms.
 func TestCancel(t *testing.T) {
 	stubborn := functool.MustNew(functool.Config{Name: "stubborn"}, func(context.Context, struct{}) (string, error) {

@@ -66,6 +66,16 @@ func TestFragments(t *testing.T) {
 		want  string
 	}{"fragments of a call that the provider runs itself", []agenttest.Step{frag(0, "c1", "search", `{}`), agenttest.Contents(&message.FunctionCallContent{CallID: "c1", Name: "search", Arguments: "{}", InformationalOnly: true}), agenttest.Text("found")},
 		`delta:c1:{} call:c1:search{} text:found`})
+	tests = append(tests, struct {
+		name  string
+		steps []agenttest.Step
+		want  string
+	}{"a call that the provider runs itself, under an id that was used before", []agenttest.Step{
+		frag(0, "old", "search", `{}`),
+		agenttest.Contents(&message.FunctionResultContent{CallID: "old", Result: "found"}),
+		agenttest.Contents(&message.FunctionResultContent{CallID: "nobody", Result: "lost"}),
+		frag(1, "old", "search", `{"again":1}`), agenttest.Contents(&message.FunctionCallContent{CallID: "old", Name: "search", Arguments: `{"again":1}`, InformationalOnly: true}),
+	}, `delta:call_id2:{} call:call_id2:search{} result:call_id2:found result:nobody:lost delta:call_id3:{"again":1} call:call_id3:search{"again":1}`})
 	history := []*message.Message{
 		message.NewText("hi"),
 		message.NewAssistant(&message.FunctionCallContent{CallID: "old", Name: "weather", Arguments: a}),

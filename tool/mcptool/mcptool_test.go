@@ -188,6 +188,64 @@ func TestOptions(t *testing.T) {
 	}
 }
 
+// What our tools answer reaches MCP clients whole, and comes back the same.
+func TestThereAndBack(t *testing.T) {
+	contents := []message.Content{
+		&message.TextContent{Text: "see"},
+		&message.DataContent{MediaType: "image/png", Data: []byte{1}},
+		&message.DataContent{MediaType: "audio/wav", Data: []byte{2}},
+		&message.DataContent{MediaType: "application/pdf", Name: "file:///a.pdf", Data: []byte{3}},
+		&message.URIContent{URI: "https://example.com/x", MediaType: "text/html"},
+	}
+	session := connect(t, func(s *mcp.Server) {
+		mcptool.AddTool(s, functool.MustNew(functool.Config{Name: "all", Description: "everything"}, func(context.Context, struct{}) ([]message.Content, error) { return contents, nil }))
+		mcptool.AddTool(s, functool.MustNew(functool.Config{Name: "one"}, func(context.Context, struct{}) (*message.TextContent, error) {
+			return &message.TextContent{Text: "x"}, nil
+		}))
+		mcptool.AddTool(s, functool.MustNew(functool.Config{Name: "fails"}, func(context.Context, struct{}) (string, error) { return "", errors.New("swordfish") }))
+	})
+	tools, err := mcptool.ListTools(t.Context(), session)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tl := range tools {
+		v, err := tl.(tool.FuncTool).Call(t.Context(), "{}")
+		switch tl.Name() {
+		case "all":
+			got, ok := v.(message.Contents)
+			if err != nil || !ok || len(got) != len(contents) {
+				t.Fatalf("%v %v", v, err)
+			}
+			for i, c := range got {
+				a, b := *new(string), *new(string)
+				switch c := c.(type) {
+				case *message.DataContent:
+					w := contents[i].(*message.DataContent)
+					a, b = c.MediaType+c.Name+string(c.Data), w.MediaType+w.Name+string(w.Data)
+				case *message.TextContent:
+					a, b = c.Text, contents[i].(*message.TextContent).Text
+				case *message.URIContent:
+					a, b = c.URI, contents[i].(*message.URIContent).URI
+				}
+				if a != b || a == "" {
+					t.Errorf("content %d: %q, want %q", i, a, b)
+				}
+			}
+			if tl.Description() != "everything" || tl.(tool.Declared).Schema().Kind() != jsondoc.KindObject {
+				t.Error("the description or the schema is lost")
+			}
+		case "one":
+			if err != nil || v != "x" {
+				t.Errorf("%v %v", v, err)
+			}
+		case "fails":
+			if text, _ := tool.Shown(err); err == nil || strings.Contains(text, "swordfish") {
+				t.Errorf("%v %v", v, err)
+			}
+		}
+	}
+}
+
 // An agent calls a tool at a server, and a stop reaches it there.
 func TestAgent(t *testing.T) {
 	stopped := make(chan struct{})
