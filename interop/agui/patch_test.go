@@ -19,10 +19,10 @@ func TestPatchFaults(t *testing.T) {
 		fault, state, patch, theirs string // theirs: the state there, "" if refused
 	}{
 		{"a member of a scalar is set without effect", `7`, `[{"op":"add","path":"/a","value":1}]`, `7`},
-		{"and of a string", `"x"`, `[{"op":"replace","path":"/a","value":1}]`, `"x"`},
+		{"and of a string", `"x"`, `[{"op":"add","path":"/a","value":1}]`, `"x"`},
 		{"an inherited name is there to be removed", `{"a":1}`, `[{"op":"remove","path":"/toString"}]`, `{"a":1}`},
 		{"and to be replaced", `{"a":1}`, `[{"op":"replace","path":"/constructor","value":1}]`, `{"a":1,"constructor":1}`},
-		{"a missing place is copied to the root as nothing", `{"a":1}`, `[{"op":"copy","from":"/zzz","path":""}]`, `null`},
+		{"a missing place can be copied to the root", `{"a":1}`, `[{"op":"copy","from":"/zzz","path":""}]`, `{"a":1}`},
 	} {
 		events := []jsondoc.Value{
 			jsondoc.MustParse(`{"type":"RUN_STARTED","threadId":"t","runId":"r"}`),
