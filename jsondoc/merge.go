@@ -1,6 +1,9 @@
 package jsondoc
 
-import "fmt"
+import (
+	"fmt"
+	"strconv"
+)
 
 // Conflict is a place that both sides changed, and not in the same way. An
 // absent value means that the place does not exist there: removed, or not yet
@@ -47,8 +50,8 @@ type ConflictError struct {
 
 func (e *ConflictError) Error() string {
 	c := e.Conflicts[0]
-	return fmt.Sprintf("jsondoc: merge refused: %d places were changed on both sides, the first is %q (ours %s, theirs %s)",
-		len(e.Conflicts), clip(string(c.Path)), clip(c.Ours.String()), clip(c.Theirs.String()))
+	return fmt.Sprintf("jsondoc: merge refused: %d places were changed on both sides, the first is %q",
+		len(e.Conflicts), clip(string(c.Path)))
 }
 
 // Merge joins two documents that were both made from base. What one side changed
@@ -75,7 +78,6 @@ func Merge(base, ours, theirs Value, opts *MergeOptions) (Value, []Conflict, err
 	}
 	m := merger{
 		aligner: newAligner(opts.Identity, opts.Numbers, base.Size()+ours.Size()+theirs.Size()),
-		editor:  editor{owner: &owner{}},
 		policy:  opts.Policy,
 	}
 	if m.policy == nil {
@@ -90,28 +92,49 @@ func Merge(base, ours, theirs Value, opts *MergeOptions) (Value, []Conflict, err
 
 type merger struct {
 	aligner
-	editor
 	policy    Policy
 	conflicts []Conflict
 	refused   bool
-	path      Pointer
+	path      []byte
 }
 
-// inside merges at a place within the current one.
-func (m *merger) inside(p Pointer, base, ours, theirs Value) Value {
-	outer := m.path
-	m.path = p
+// settled is the merge where structure is shared: nothing to look into.
+func settled(base, ours, theirs Value) (Value, bool) {
+	switch {
+	case ours.n == theirs.n || theirs.n == base.n:
+		return ours, true
+	case ours.n == base.n:
+		return theirs, true
+	}
+	return Value{}, false
+}
+
+// member merges a member of the current place, item an item.
+func (m *merger) member(name string, base, ours, theirs Value) Value {
+	if v, ok := settled(base, ours, theirs); ok {
+		return v
+	}
+	n := len(m.path)
+	m.path = appendToken(m.path, name)
 	v := m.merge(base, ours, theirs)
-	m.path = outer
+	m.path = m.path[:n]
+	return v
+}
+
+func (m *merger) item(i int, base, ours, theirs Value) Value {
+	if v, ok := settled(base, ours, theirs); ok {
+		return v
+	}
+	n := len(m.path)
+	m.path = strconv.AppendInt(append(m.path, '/'), int64(i), 10)
+	v := m.merge(base, ours, theirs)
+	m.path = m.path[:n]
 	return v
 }
 
 func (m *merger) merge(base, ours, theirs Value) Value {
-	if ours.n == theirs.n || theirs.n == base.n {
-		return ours
-	}
-	if ours.n == base.n {
-		return theirs
+	if v, ok := settled(base, ours, theirs); ok {
+		return v
 	}
 	kind := ours.Kind()
 	if kind != theirs.Kind() || kind != base.Kind() && base.Kind() > KindNull {
@@ -119,7 +142,7 @@ func (m *merger) merge(base, ours, theirs Value) Value {
 	}
 	// Objects need no comparison as a whole, their members' says it all; but at
 	// the top it gives back exactly the side that changed, in its order.
-	if kind == KindObject && m.path != "" {
+	if kind == KindObject && len(m.path) > 0 {
 		return m.object(base, ours, theirs)
 	}
 	switch {
@@ -151,7 +174,7 @@ func (m *merger) unchanged(a, b Value) bool {
 }
 
 func (m *merger) conflict(base, ours, theirs Value) (Value, bool) {
-	c := Conflict{m.path, base, ours, theirs}
+	c := Conflict{Pointer(m.path), base, ours, theirs}
 	m.conflicts = append(m.conflicts, c)
 	v, ok := m.policy(c)
 	if !ok {
@@ -164,27 +187,26 @@ func (m *merger) object(base, ours, theirs Value) Value {
 	if base.Kind() != KindObject {
 		base = newObject(noNames, nil)
 	}
-	result := ours
+	var edits []Member
 	b, o, t := base.n.box, ours.n.box, theirs.n.box
-	// The names of ours; and where ours lacks one, those of theirs.
+	// First ours' members, then those that only theirs has.
 	for i, x := range o.all() {
 		name := o.shape.names[i]
-		was, is := memberNear(b, name, i), memberNear(t, name, i)
-		if x.n == is.n || is.n == was.n {
-			continue
+		v := m.member(name, memberNear(b, name, i), x, memberNear(t, name, i))
+		if v.n != x.n {
+			edits = append(edits, Member{name, v})
 		}
-		result = result.with(&m.editor, name, m.inside(m.path.Child(name), was, x, is))
 	}
 	for i, x := range t.all() {
 		name := t.shape.names[i]
 		if o.shape.findNear(name, i) >= 0 {
 			continue
 		}
-		if was := memberNear(b, name, i); x.n != was.n {
-			result = result.with(&m.editor, name, m.inside(m.path.Child(name), was, Value{}, x))
+		if v := m.member(name, memberNear(b, name, i), Value{}, x); v.n != nil {
+			edits = append(edits, Member{name, v})
 		}
 	}
-	return result
+	return ours.withAll(&editor{owner: &owner{}}, edits)
 }
 
 // memberNear is Get with a guess at the position.

@@ -64,14 +64,13 @@ func (m *merger) array(base, ours, theirs Value) (Value, bool) {
 			return v, true
 		}
 	}
-	path := m.path
 	var kids []Value
 	for _, n := range a.order(order) {
 		var was Value
 		if n < len(a.base) {
 			was = a.base[n]
 		}
-		v := a.inside(path.Index(len(kids)), was, a.ours.value(n), a.theirs.value(n))
+		v := a.item(len(kids), was, a.ours.value(n), a.theirs.value(n))
 		if v.n != nil {
 			kids = append(kids, v)
 		}

@@ -14,13 +14,15 @@ func MergePatch(doc, patch Value) Value {
 	if doc.Kind() != KindObject {
 		doc = newObject(noNames, nil)
 	}
+	edits := make([]Member, 0, patch.Len())
 	for name, x := range patch.Members() {
 		if x.IsNull() {
-			doc = doc.Without(name)
-			continue
+			x = Value{}
+		} else {
+			old, _ := doc.Get(name)
+			x = MergePatch(old, x)
 		}
-		old, _ := doc.Get(name)
-		doc = doc.With(name, MergePatch(old, x))
+		edits = append(edits, Member{name, x})
 	}
-	return doc
+	return doc.withAll(&editor{owner: &owner{}}, edits)
 }

@@ -22,10 +22,13 @@ type shape struct {
 	tail    *atomic.Int64 // how much of the names' array is in use, by this shape and its extensions
 }
 
-// nameIndex finds the first n names of a shape.
+// nameIndex finds the first n names of a shape. It has layers, each a map of the
+// names from where the layer before it ends; the earlier one is the larger. So an
+// object that grows member by member has its names indexed a few times, not each
+// time.
 type nameIndex struct {
-	n  int
-	at map[string]int32
+	n      int
+	layers []map[string]int32
 }
 
 const (
@@ -67,10 +70,14 @@ func (s *shape) find(name string) int {
 		if s.asked.Add(1) <= askNames {
 			return scan(s.names, name)
 		}
-		x = s.buildIndex()
+		// Several goroutines may come here at once; one of the indexes stays.
+		x = &nameIndex{len(s.names), []map[string]int32{indexNames(s.names, 0)}}
+		s.index.CompareAndSwap(nil, x)
 	}
-	if i, ok := x.at[name]; ok {
-		return int(i)
+	for _, layer := range x.layers {
+		if i, ok := layer[name]; ok {
+			return int(i)
+		}
 	}
 	if i := scan(s.names[x.n:], name); i >= 0 {
 		return x.n + i
@@ -87,15 +94,22 @@ func scan(names []string, name string) int {
 	return -1
 }
 
-// buildIndex may run in several goroutines at once; each makes the same index
-// and one of them stays.
-func (s *shape) buildIndex() *nameIndex {
-	x := &nameIndex{len(s.names), make(map[string]int32, len(s.names))}
-	for i, n := range s.names {
-		x.at[n] = int32(i)
+func indexNames(names []string, from int) map[string]int32 {
+	at := make(map[string]int32, len(names)-from)
+	for i := from; i < len(names); i++ {
+		at[names[i]] = int32(i)
 	}
-	s.index.CompareAndSwap(nil, x)
-	return s.index.Load()
+	return at
+}
+
+// extend returns an index of all names, of which x knows the first.
+func (x *nameIndex) extend(names []string) *nameIndex {
+	from, layers := x.n, x.layers
+	for len(layers) > 0 && len(layers[len(layers)-1]) <= 2*(len(names)-from) {
+		from -= len(layers[len(layers)-1])
+		layers = layers[:len(layers)-1]
+	}
+	return &nameIndex{len(names), append(layers[:len(layers):len(layers)], indexNames(names, from))}
 }
 
 // findNear is find with a guess: objects that belong together mostly have their
@@ -124,7 +138,11 @@ func (s *shape) extend(name string) *shape {
 		r.tail = new(atomic.Int64)
 		r.tail.Store(int64(n + 1))
 	}
-	if x := s.index.Load(); x != nil && n+1-x.n <= loose {
+	r.asked.Store(s.asked.Load())
+	if x := s.index.Load(); x != nil {
+		if n+1-x.n > loose {
+			x = x.extend(r.names)
+		}
 		r.index.Store(x)
 	}
 	return r
@@ -132,8 +150,12 @@ func (s *shape) extend(name string) *shape {
 
 // without returns s without the name at i.
 func (s *shape) without(i int) *shape {
-	names := make([]string, len(s.names)-1)
-	copy(names, s.names[:i])
-	copy(names[i:], s.names[i+1:])
-	return newShape(names)
+	r := &shape{names: make([]string, len(s.names)-1), size: s.size, escaped: s.escaped}
+	copy(r.names, s.names[:i])
+	copy(r.names[i:], s.names[i+1:])
+	r.size -= nameSize(s.names[i])
+	if s.size == sizeCap {
+		return newShape(r.names)
+	}
+	return r
 }

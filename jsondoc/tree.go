@@ -18,7 +18,7 @@ type tree struct {
 }
 
 const (
-	leafMax = 64
+	leafMax = 32
 	fanMax  = 32
 )
 
@@ -103,13 +103,26 @@ func (t *tree) mine(o *owner) *tree {
 		x.items, x.owner = append(x.room[:0], t.items...), o
 		return &x.tree
 	}
+	if len(t.subs) <= 8 {
+		x := &struct {
+			tree
+			subs [8]*tree
+			ends [8]int32
+		}{}
+		return x.tree.fill(o, x.subs[:0], x.ends[:0], t)
+	}
 	x := &struct {
 		tree
-		rooms [fanMax]*tree
-		sums  [fanMax]int32
+		subs [fanMax]*tree
+		ends [fanMax]int32
 	}{}
-	x.subs, x.ends, x.owner = append(x.rooms[:0], t.subs...), append(x.sums[:0], t.ends...), o
-	return &x.tree
+	return x.tree.fill(o, x.subs[:0], x.ends[:0], t)
+}
+
+// fill makes t a copy of the inner node from, with room for its lists.
+func (t *tree) fill(o *owner, subs []*tree, ends []int32, from *tree) *tree {
+	t.subs, t.ends, t.owner = append(subs, from.subs...), append(ends, from.ends...), o
+	return t
 }
 
 // set returns t with the child i replaced.

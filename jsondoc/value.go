@@ -304,6 +304,46 @@ func (v Value) without(e *editor, name string) Value {
 	return e.removeKid(v, i)
 }
 
+// withAll is With for many members, absent values being removed.
+func (v Value) withAll(e *editor, edits []Member) Value {
+	// One by one each removal copies the list of names.
+	const few = 16
+	if len(edits) <= few {
+		for _, m := range edits {
+			v = v.with(e, m.Name, m.Value)
+		}
+		return v
+	}
+	set := make(map[string]Value, len(edits))
+	for _, m := range edits {
+		set[m.Name] = m.Value
+	}
+	old := v.n.box
+	names := make([]string, 0, old.len())
+	kids := make([]Value, 0, old.len())
+	for i, k := range old.all() {
+		name := old.shape.names[i]
+		if x, ok := set[name]; ok {
+			delete(set, name)
+			k = x
+		}
+		if k.n != nil {
+			names, kids = append(names, name), append(kids, k)
+		}
+	}
+	for _, m := range edits {
+		if x := set[m.Name]; x.n != nil {
+			delete(set, m.Name)
+			names, kids = append(names, m.Name), append(kids, x)
+		}
+	}
+	s := old.shape
+	if !slices.Equal(s.names, names) {
+		s = newShape(names)
+	}
+	return newObject(s, kids)
+}
+
 // Size returns how many bytes [Value.AppendJSON] appends, without a walk. A
 // document of 4 GiB or more counts as 4 GiB - 1 (of 2 GiB or more as 2 GiB - 1
 // where an int has 32 bits).

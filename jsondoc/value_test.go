@@ -2,11 +2,13 @@ package jsondoc
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 	"unsafe"
 )
 
@@ -165,7 +167,7 @@ func TestStringsAreEscapedAsLittleAsPossible(t *testing.T) {
 // A large container is a tree inside; whatever is done to it, it behaves like a
 // slice or an ordered map.
 func TestLargeContainersBehaveLikeSmallOnes(t *testing.T) {
-	const n = 5000
+	const n = 2000
 	var items []Value
 	var members []Member
 	for i := range n {
@@ -193,7 +195,7 @@ func TestLargeContainersBehaveLikeSmallOnes(t *testing.T) {
 		return int(seed>>8) % n
 	}
 	// Grow, then shrink to nothing, in one patch and by single ones.
-	for _, phase := range []struct{ adds, steps int }{{8, 3000}, {2, 9000}, {0, 3000}} {
+	for _, phase := range []struct{ adds, steps int }{{8, 1500}, {2, 4000}, {0, 3000}} {
 		var p Patch
 		for range phase.steps {
 			if len(model) == 0 {
@@ -249,6 +251,69 @@ func TestLargeContainersBehaveLikeSmallOnes(t *testing.T) {
 	}
 	if p := Diff(obj, grown, nil); len(p) != n/2 || p[0].Op != "remove" {
 		t.Errorf("%d operations", len(p))
+	}
+}
+
+// Objects that grow or shrink member by member do not cost the square of their
+// size. The limit is generous: the square takes minutes.
+func TestWideObjectsGrowAndShrink(t *testing.T) {
+	n := 20000
+	if long() {
+		n = 100000
+	}
+	start := time.Now()
+	grown, p := Object(), Patch{}
+	var members []Member
+	for i := range n {
+		name := fmt.Sprint("member ", i)
+		members = append(members, Member{name, Int(int64(i))})
+		grown = grown.With(name, Int(int64(i)))
+		p = append(p, Operation{Op: "add", Path: Path(name), Value: Int(int64(i))})
+	}
+	whole := Object(members...)
+	patched := must(p.Apply(Object(), nil))
+	if grown.String() != whole.String() || patched.String() != whole.String() {
+		t.Error("grown objects differ")
+	}
+	for i := range n {
+		if x, ok := patched.Get(members[i].Name); !ok || !Equal(x, members[i].Value) {
+			t.Fatalf("%s: %s, %v", members[i].Name, x, ok)
+		}
+	}
+	half := Object(members[n/2:]...)
+	down := Diff(whole, half, nil)
+	if len(down) != n/2 {
+		t.Errorf("%d operations", len(down))
+	}
+	if got := must(down.Apply(whole, nil)); got.String() != half.String() {
+		t.Error("shrunk objects differ")
+	}
+	var nulls []Member
+	for _, m := range members[:n/2] {
+		nulls = append(nulls, Member{m.Name, Null})
+	}
+	nulls = append(nulls, Member{"new", True}, Member{members[n-1].Name, False})
+	merged := MergePatch(whole, Object(nulls...))
+	if got := half.With("new", True).With(members[n-1].Name, False); !Equal(merged, got) {
+		t.Error("merge patch")
+	}
+	checkShape(t, merged)
+	both, conflicts, err := Merge(whole, half, whole.With("x", Null), nil)
+	if err != nil || conflicts != nil || !Equal(both, half.With("x", Null)) {
+		t.Error("merge")
+	}
+	// A run of removals fails where the single operation would.
+	down[40].Path = "/none"
+	var pe *PatchError
+	if _, err := down.Apply(whole, nil); !errors.As(err, &pe) || pe.Index != 40 {
+		t.Errorf("%v", err)
+	}
+	down[40] = down[39]
+	if _, err := down.Apply(whole, nil); !errors.As(err, &pe) || pe.Index != 40 {
+		t.Errorf("%v", err)
+	}
+	if took := time.Since(start); took > 20*time.Second {
+		t.Errorf("it took %v", took)
 	}
 }
 
