@@ -25,6 +25,9 @@ type Options struct {
 	Input *agui.RunAgentInput
 	// Session is the run's state machine.
 	Session *state.Session
+	// Tools are the agent's own. A tool of the same name that the client
+	// declares does not take its place.
+	Tools []tool.Tool
 	// NewID makes ids for messages, from a short prefix. Nil: random ones.
 	NewID func(prefix string) string
 	// Logger takes what must not go on the wire. Nil discards.
@@ -90,6 +93,9 @@ func New(o Options) *Run {
 	}
 	for _, t := range o.Input.Tools {
 		r.client[t.Name] = true
+	}
+	for _, t := range o.Tools {
+		delete(r.client, t.Name())
 	}
 	return r
 }

@@ -3,17 +3,20 @@ package server
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"mime"
 	"net/http"
+	"strings"
 	"time"
 	"unicode/utf8"
 
 	"github.com/lockstep-go/lockstep/agent"
 	"github.com/lockstep-go/lockstep/agui"
+	"github.com/lockstep-go/lockstep/jsondoc"
 	"github.com/lockstep-go/lockstep/state"
 	"github.com/lockstep-go/lockstep/thread"
 	"github.com/lockstep-go/lockstep/thread/memory"
@@ -82,7 +85,10 @@ func New(a *agent.Agent, opts *Options) (*Handler, error) {
 	if o.MaxBody <= 0 {
 		o.MaxBody = defaultMaxBody
 	}
-	if o.KeepAlive <= 0 || o.KeepAlive > defaultKeepAlive {
+	switch {
+	case o.KeepAlive < 0 || o.KeepAlive > defaultKeepAlive:
+		return nil, fmt.Errorf("server: Options.KeepAlive is %v; an idle stream needs a comment every %v at least", o.KeepAlive, defaultKeepAlive)
+	case o.KeepAlive == 0:
 		o.KeepAlive = defaultKeepAlive
 	}
 	if o.Logger == nil {
@@ -95,6 +101,7 @@ func New(a *agent.Agent, opts *Options) (*Handler, error) {
 	}
 	h.mux = http.NewServeMux()
 	h.mux.HandleFunc("POST /{$}", h.post)
+	h.mux.HandleFunc("GET /capabilities", h.capabilities)
 	h.mux.HandleFunc("/", h.notFound)
 	return h, nil
 }
@@ -146,7 +153,7 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer t.Close()
-	run, err := t.Run(ctx, thread.Request{Input: input, Agent: h.run, Model: h.model})
+	run, err := t.Run(ctx, thread.Request{Input: input, Agent: h.run, Model: h.model, Tools: h.agent.Tools()})
 	if err != nil {
 		h.refuse(w, r, err)
 		return
@@ -211,6 +218,11 @@ func (h *Handler) readInput(w http.ResponseWriter, r *http.Request) (*agui.RunAg
 	}
 	input, err := agui.DecodeInput(body, nil)
 	if err != nil {
+		if named, ok := nameMessages(body, err); ok {
+			input, err = agui.DecodeInput(named, nil)
+		}
+	}
+	if err != nil {
 		fail(w, http.StatusBadRequest, inputProblem(err))
 		return nil, false
 	}
@@ -218,7 +230,37 @@ func (h *Handler) readInput(w http.ResponseWriter, r *http.Request) (*agui.RunAg
 		fail(w, http.StatusBadRequest, problem{Path: "/threadId", Message: "a thread id is a non-empty string"})
 		return nil, false
 	}
+	switch input.State.Kind() {
+	case jsondoc.KindAbsent, jsondoc.KindNull, jsondoc.KindObject:
+	default:
+		fail(w, http.StatusUnprocessableEntity, problem{Path: "/state", Message: "the state is an object, or null for none"})
+		return nil, false
+	}
 	return input, true
+}
+
+// nameMessages gives messages the ids that the protocol requires and some older
+// clients do not send. An id is made of place and content, so that a client that
+// repeats its history next time repeats the ids too.
+func nameMessages(body []byte, why error) ([]byte, bool) {
+	var d *agui.DecodeError
+	if !errors.As(why, &d) || !strings.HasPrefix(d.Path, "/messages/") || !strings.HasSuffix(d.Path, "/id") {
+		return nil, false
+	}
+	doc, err := jsondoc.Parse(body, nil)
+	if err != nil {
+		return nil, false
+	}
+	list, _ := doc.Get("messages")
+	items := make([]jsondoc.Value, 0, list.Len())
+	for i, m := range list.Items() {
+		if id, _ := m.Get("id"); m.Kind() == jsondoc.KindObject && id.Str() == "" {
+			h := sha256.Sum256(m.Without("id").Canonical())
+			m = m.With("id", jsondoc.String(fmt.Sprintf("unnamed-%d-%x", i, h[:8])))
+		}
+		items = append(items, m)
+	}
+	return doc.With("messages", jsondoc.Array(items...)).AppendJSON(nil), true
 }
 
 func inputProblem(err error) problem {

@@ -96,6 +96,8 @@ func TestBadInput(t *testing.T) {
 		"too large":       {"application/json", `{"threadId":"` + strings.Repeat("x", 1<<16) + `"`, 413, ""},
 		"deep":            {"application/json", `{"threadId":"t","runId":"r","messages":[],"state":` + strings.Repeat(`{"":`, 6000), 400, ""},
 		"bad UTF-8":       {"application/json", "{\"threadId\":\"t\xff\",\"runId\":\"r\",\"messages\":[]}", 400, ""},
+		"state an array":  {"application/json", `{"threadId":"t","runId":"r","state":[1],"messages":[]}`, 422, "/state"},
+		"no messages":     {"application/json", `{"threadId":"t","runId":"r"}`, 400, "messages"},
 		"X9 S8 schema":    {"application/json", `{"threadId":"t","runId":"r","state":{"count":"x"},"messages":[]}`, 422, "/count"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -299,5 +301,47 @@ func TestHost(t *testing.T) {
 		if want := map[string]int{"/one/": 200, "/nowhere": 404}[path]; status != want {
 			t.Errorf("POST %s: %d, want %d", path, status, want)
 		}
+	}
+}
+
+// What an agent can do, and nothing of what it hides (S9).
+func TestCapabilities(t *testing.T) {
+	cfg := state.Config{
+		Schema: state.MustParseSchema(`{"type":"object","required":["secrets","open"],"properties":{
+			"secrets":{"type":"string","default":"hidden-marker"},"open":{"type":"integer"},
+			"users":{"type":"array","items":{"type":"object","properties":{"name":{"type":"string"},"token":{"type":"string"}}}}}}`),
+		Access: state.Access{"/secrets": state.ServerOnly, "/users/*/token": state.ServerOnly, "/open": state.ReadOnly},
+	}
+	srv := listen(t, speaker(), &server.Options{Name: "cap", State: cfg}, nil)
+	res, err := http.Get(srv.URL + "/capabilities")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, _ := io.ReadAll(res.Body)
+	res.Body.Close()
+	var c struct {
+		Identity struct{ Name string }
+		State    struct{ Snapshots, Deltas bool }
+		Custom   struct {
+			StateSchema struct {
+				Required   []string
+				Properties map[string]json.RawMessage
+			}
+			StateAccess []string
+		}
+	}
+	if err := json.Unmarshal(text, &c); err != nil {
+		t.Fatal(err)
+	}
+	if c.Identity.Name != "cap" || !c.State.Snapshots || len(c.Custom.StateSchema.Properties) != 2 || len(c.Custom.StateSchema.Required) != 1 || len(c.Custom.StateAccess) != 1 || c.Custom.StateAccess[0] != "/open" {
+		t.Errorf("%s", text)
+	}
+	for _, hidden := range []string{"secrets", "token", "hidden-marker"} {
+		if strings.Contains(string(text), hidden) {
+			t.Errorf("S9: %q in %s", hidden, text)
+		}
+	}
+	if _, err := server.New(speaker(), &server.Options{KeepAlive: -1}); err == nil {
+		t.Error("a negative KeepAlive was accepted")
 	}
 }

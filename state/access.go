@@ -218,6 +218,83 @@ func protect(old, now jsondoc.Value, rules []*rule, at jsondoc.Pointer, touched 
 	return now
 }
 
+// hidden reports whether a place, or one above it, is server-only.
+func (m *Model) hidden(at jsondoc.Pointer) bool {
+	rules := []*rule{m.access.root}
+	for _, token := range at.Tokens() {
+		if rules = below(rules, token); level(rules) == ServerOnly {
+			return true
+		}
+	}
+	return false
+}
+
+// PublicSchema is the schema as clients get it, without server-only members. It
+// is absent where there is no schema.
+func (m *Model) PublicSchema() jsondoc.Value {
+	if m.cfg.Schema == nil {
+		return jsondoc.Value{}
+	}
+	doc := m.cfg.Schema.Document()
+	if !m.access.hides {
+		return doc
+	}
+	return hideInSchema(doc, []*rule{m.access.root})
+}
+
+// hideInSchema drops the properties that rules hide. Behind a reference nothing
+// is dropped, so the definitions are dropped as a whole where anything is
+// hidden at all: a schema that says too little is better than one that names
+// what nobody may know.
+func hideInSchema(s jsondoc.Value, rules []*rule) jsondoc.Value {
+	if s.Kind() != jsondoc.KindObject || len(rules) == 0 {
+		return s
+	}
+	out := s.Without("$defs").Without("definitions")
+	for _, name := range []string{"$ref", "allOf", "anyOf", "oneOf", "if", "then", "else", "examples", "default", "const", "enum", "patternProperties", "dependentSchemas", "dependentRequired"} {
+		out = out.Without(name)
+	}
+	if props, ok := out.Get("properties"); ok {
+		shown := props
+		required, _ := out.Get("required")
+		for name, p := range props.Members() {
+			at := below(rules, name)
+			if level(at) == ServerOnly {
+				shown = shown.Without(name)
+				required = without(required, name)
+			} else {
+				shown = shown.With(name, hideInSchema(p, at))
+			}
+		}
+		out = out.With("properties", shown)
+		if !required.IsAbsent() {
+			out = out.With("required", required)
+		}
+	}
+	for _, name := range []string{"items", "additionalProperties"} {
+		if inner, ok := out.Get(name); ok {
+			var at []*rule
+			for _, r := range rules {
+				if r.any != nil {
+					at = append(at, r.any)
+				}
+			}
+			out = out.With(name, hideInSchema(inner, at))
+		}
+	}
+	return out
+}
+
+func without(list jsondoc.Value, s string) jsondoc.Value {
+	var out []jsondoc.Value
+	for _, item := range list.Items() {
+		if item.Str() != s {
+			out = append(out, item)
+		}
+	}
+	return jsondoc.Array(out...)
+}
+
 // ReadOnlyPaths lists the patterns that clients may read and not write, for
 // capabilities. Server-only ones appear nowhere.
 func (m *Model) ReadOnlyPaths() []string {

@@ -80,33 +80,33 @@ func (m *Model) Edit(now Doc, base, wanted jsondoc.Value) (Edited, error) {
 	return out, nil
 }
 
-// Check validates a change of the state. Only what the change makes wrong
-// counts: a state that broke its schema before (an operator's initial state
-// that lacks a member) can still be edited towards a right one.
+// Check validates a change of the state, as a whole. Only what the change makes
+// wrong counts: a state that broke its schema before (an operator's initial
+// state that lacks a member) can still be edited towards a right one. What is
+// wrong with server-only places is not told (S9).
 func (m *Model) Check(before, after jsondoc.Value) error {
-	err := m.cfg.Schema.Validate(m.Visible(after))
-	if err == nil {
-		return nil
-	}
 	var now, was *schema.Error
-	if !errors.As(err, &now) {
+	if err := m.cfg.Schema.Validate(after); !errors.As(err, &now) {
 		return err
 	}
-	if errors.As(m.cfg.Schema.Validate(m.Visible(before)), &was) {
-		old := map[schema.Violation]bool{}
+	old := map[schema.Violation]bool{}
+	if errors.As(m.cfg.Schema.Validate(before), &was) {
 		for _, v := range was.Violations {
 			old[v] = true
 		}
-		var fresh []schema.Violation
-		for _, v := range now.Violations {
-			if !old[v] {
-				fresh = append(fresh, v)
-			}
-		}
-		if len(fresh) == 0 {
-			return nil
-		}
-		return &schema.Error{Violations: fresh}
 	}
-	return now
+	var fresh []schema.Violation
+	for _, v := range now.Violations {
+		switch {
+		case old[v]:
+		case m.hidden(v.Path):
+			fresh = append(fresh, schema.Violation{Reason: "a part of the state that is not shown breaks its schema"})
+		default:
+			fresh = append(fresh, v)
+		}
+	}
+	if len(fresh) == 0 {
+		return nil
+	}
+	return &schema.Error{Violations: fresh}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/lockstep-go/lockstep/message"
 	"github.com/lockstep-go/lockstep/run"
 	"github.com/lockstep-go/lockstep/state"
+	"github.com/lockstep-go/lockstep/tool"
 )
 
 // Request is a run to be started. Input, Agent and Model are required.
@@ -23,6 +24,9 @@ type Request struct {
 	Input *agui.RunAgentInput
 	Agent agent.RunFunc
 	Model *state.Model
+	// Tools are the agent's own, so that a client's tool of the same name is
+	// not taken for the client's to answer.
+	Tools []tool.Tool
 }
 
 // Run starts a run and returns its events, as its first viewer reads them: from
@@ -123,7 +127,7 @@ func (t *Thread) begin(f *fold, key string, req Request) (*driver, []draft, erro
 		thread: t, key: key, req: req, session: session, box: newMailbox(),
 		seen: f.head.Seq + uint64(len(drafts)), done: make(chan struct{}),
 		run: run.New(run.Options{
-			Input: in, Session: session, NewID: t.threads.opts.NewID,
+			Input: in, Session: session, Tools: req.Tools, NewID: t.threads.opts.NewID,
 			Logger: t.threads.opts.Logger.With("thread", t.key.ID, "run", key),
 		}),
 	}, drafts, nil

@@ -220,6 +220,43 @@ func TestDisplay(t *testing.T) {
 	}
 }
 
+// Scenarios 45, 46, 48, 49: results merge in order, at the top level; a plain
+// result makes no snapshot; what is predicted and what is returned make one.
+func TestResultsMerge(t *testing.T) {
+	weather := toolOf("weather", func(context.Context) (any, error) {
+		return state.Result{Text: "Sunny.", State: map[string]any{"weather": map[string]any{"t": 20}, "source": "primary"}}, nil
+	})
+	refine := toolOf("refine", func(context.Context) (any, error) {
+		return state.Result{Text: "Better.", State: map[string]any{"source": "refined", "nested": map[string]any{"b": 2}}}, nil
+	})
+	draft := functool.MustNew(functool.Config{Name: "draft"}, func(context.Context, struct {
+		Draft string `json:"draft"`
+	}) (state.Result, error) {
+		return state.Result{Text: "Drafted.", State: map[string]any{"weather": map[string]any{"t": 30}}}, nil
+	})
+	plain := toolOf("plain", func(context.Context) (any, error) { return "nothing", nil })
+	cfg := state.Config{Initial: jsondoc.Object(), Predict: map[string]state.Prediction{"draft": {Tool: "draft", Argument: "draft"}}}
+	for _, c := range []struct {
+		calls     []agenttest.CallSpec
+		want      string
+		snapshots int // the initial one included
+	}{
+		{[]agenttest.CallSpec{{ID: "1", Name: "weather", Arguments: "{}"}, {ID: "2", Name: "refine", Arguments: "{}"}},
+			`{"nested":{"b":2},"other":1,"weather":{"t":20},"source":"refined"}`, 3},
+		{[]agenttest.CallSpec{{ID: "1", Name: "plain", Arguments: "{}"}}, `{"nested":{"a":1},"other":1}`, 1},
+		{[]agenttest.CallSpec{{ID: "1", Name: "draft", Arguments: `{"draft":"text"}`}}, `{"nested":{"a":1},"other":1,"draft":"text","weather":{"t":30}}`, 2},
+	} {
+		events, doc, _ := play(t, cfg, `{"nested":{"a":1},"other":1}`, []tool.Tool{weather, refine, draft, plain},
+			agenttest.Turn(agenttest.Calls(c.calls...)), agenttest.Turn(agenttest.Text("Done.")))
+		if !jsondoc.Equal(doc.State, jsondoc.MustParse(c.want)) {
+			t.Errorf("%v: state %s, want %s", c.calls, doc.State, c.want)
+		}
+		if n := strings.Count(types(events), "STATE_SNAPSHOT"); n != c.snapshots {
+			t.Errorf("%v: %d snapshots, want %d: %s", c.calls, n, c.snapshots, types(events))
+		}
+	}
+}
+
 // S3, S5 of the field bugs: parallel tools neither lose nor reorder each other's
 // changes.
 func TestParallelUpdates(t *testing.T) {

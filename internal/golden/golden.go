@@ -10,6 +10,7 @@
 //	-- model --         what the model says, see script
 //	-- events --        one event a line, a blank line between turns
 //	-- state --         the final state
+//	-- other-client --  present where our own client would post something else
 //
 // The comment at the top says what the file pins.
 package golden
@@ -50,7 +51,8 @@ type Conversation struct {
 	State  state.Config
 	Agent  *agent.Agent
 	Model  *agenttest.Model
-	Inputs []*agui.RunAgentInput
+	Inputs []*agui.RunAgentInput // nil where only a server takes it
+	Bodies [][]byte              // the same, as posted
 
 	path    string
 	archive *txtar.Archive
@@ -101,10 +103,11 @@ func load(path string) (*Conversation, error) {
 	}
 	for _, one := range list {
 		in, err := agui.DecodeInput([]byte(one.String()), nil)
-		if err != nil {
+		if err != nil && !c.Has("other-client") {
 			return nil, fmt.Errorf("input.json: %w", err)
 		}
 		c.Inputs = append(c.Inputs, in)
+		c.Bodies = append(c.Bodies, []byte(one.String()))
 	}
 	if c.Model, err = script(c.section("model")); err != nil {
 		return nil, fmt.Errorf("model: %w", err)
@@ -135,6 +138,9 @@ func paced(model agent.RunFunc) agent.RunFunc {
 		}
 	}
 }
+
+// Has reports whether the file has a section of that name.
+func (c *Conversation) Has(section string) bool { return c.section(section) != nil }
 
 func (c *Conversation) section(name string) []byte {
 	for _, f := range c.archive.Files {
