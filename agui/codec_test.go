@@ -100,9 +100,7 @@ func TestRoundTrip(t *testing.T) {
 // TestMembersInAnyOrder: the type may come last, and white space anywhere.
 func TestMembersInAnyOrder(t *testing.T) {
 	for _, text := range golden {
-		rest := strings.TrimPrefix(text, `{"type":`)
-		typ, rest, _ := strings.Cut(rest, `"`)
-		typ, rest, _ = strings.Cut(rest, `"`)
+		typ, rest, _ := strings.Cut(strings.TrimPrefix(text, `{"type":"`), `"`)
 		rest = strings.TrimPrefix(rest, ",")
 		moved := "\t{ " + strings.TrimSuffix(rest, "}")
 		if rest != "}" {

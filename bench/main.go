@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 
+	"github.com/lockstep-go/lockstep/bench/agui"
 	"github.com/lockstep-go/lockstep/bench/jsondoc"
 )
 
@@ -14,6 +15,7 @@ import (
 //	bench <name> <ratio> <unit> vs <peer>
 var rooms = []func(io.Writer){
 	jsondoc.Run,
+	agui.Run,
 }
 
 func main() {
