@@ -9,7 +9,8 @@ import (
 // posted is what a client's request is read as, against the log.
 type posted struct {
 	fresh []agui.Message // new messages, for the log
-	base  jsondoc.Value  // the view that the client's state is an edit of; absent: it was shown nothing
+	state jsondoc.Value  // the posted state, where it is an opinion
+	base  jsondoc.Value  // the view that it is an edit of; absent: the client was shown nothing
 }
 
 // lockstepProps is forwardedProps.lockstep.
@@ -55,7 +56,13 @@ func (f *fold) readPosted(in *agui.RunAgentInput) posted {
 			}
 		}
 	}
-	out.base = f.base(in)
+	var explicit bool
+	out.base, explicit = f.base(in)
+	// An empty object is what clients hold before they are told anything: it is
+	// an edit that removes everything only where the client says what it edits.
+	if in.State.Kind() == jsondoc.KindObject && (in.State.Len() > 0 || explicit) {
+		out.state = in.State
+	}
 	return out
 }
 
@@ -70,22 +77,22 @@ func named(m agui.Message, known map[string]bool) agui.Message {
 
 // base finds the view that the client was last shown: at the position that it
 // names, else at the newest one of a thread that it has seen something of.
-func (f *fold) base(in *agui.RunAgentInput) jsondoc.Value {
+func (f *fold) base(in *agui.RunAgentInput) (view jsondoc.Value, explicit bool) {
 	if p, ok := lockstepProps(in).Get("base"); ok {
 		if pos, err := ParsePosition(p.Str()); err == nil && pos.Epoch == f.head.Epoch && pos.Seq <= f.head.Seq {
 			if v, ok := f.viewAt(pos.Seq); ok {
-				return v
+				return v, true
 			}
 		}
 	}
 	for _, m := range in.Messages {
 		for _, k := range f.messages() {
 			if k.ID == m.ID {
-				return f.doc.View
+				return f.doc.View, false
 			}
 		}
 	}
-	return jsondoc.Value{}
+	return jsondoc.Value{}, false
 }
 
 // openCalls are the calls of a conversation that nothing has answered.

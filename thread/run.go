@@ -137,16 +137,16 @@ func (t *Thread) begin(f *fold, key string, req Request) (*driver, []draft, erro
 // that its messages answer, and makes the snapshot that the run begins with. An
 // agent that keeps no state, on a thread without any, gets none.
 func (t *Thread) beginState(f *fold, key string, req Request, news posted) (*state.Session, []draft, error) {
-	m, in := req.Model, req.Input
+	m := req.Model
 	if !m.Keeps() && f.revision == 0 {
 		return m.NewSession(f.doc), nil, nil
 	}
 	var edited state.Edited
 	var err error
 	if f.doc.State.IsAbsent() {
-		edited, err = firstState(m, in.State)
+		edited, err = firstState(m, news.state)
 	} else {
-		edited, err = m.Edit(f.doc, news.base, in.State)
+		edited, err = m.Edit(f.doc, news.base, news.state)
 	}
 	if err != nil {
 		return nil, nil, err
@@ -155,7 +155,7 @@ func (t *Thread) beginState(f *fold, key string, req Request, news posted) (*sta
 		t.threads.opts.Logger.Info("an edit of a read-only place was ignored", "thread", t.key.ID, "path", string(p))
 	}
 	mark := state.Mark{By: state.BySystem}
-	if edited.Changed && in.State.Kind() == jsondoc.KindObject && in.State.Len() > 0 {
+	if edited.Changed && !news.state.IsAbsent() {
 		mark.By = state.ByUser // else it is the configured initial state
 	}
 	session := m.NewSession(edited.Doc, f.open...)

@@ -434,3 +434,54 @@ func TestClose(t *testing.T) {
 		}
 	})
 }
+
+// S2: what a client posts is an edit of what it was shown. An empty object,
+// null or nothing is no opinion, unless the client says what it edits.
+func TestS2PostedState(t *testing.T) {
+	for name, c := range map[string]struct {
+		state    string // posted with the second run; "" for none
+		explicit bool   // with the position of the first run's end
+		want     string
+	}{
+		"none":             {"", false, `{"a":1,"b":2}`},
+		"null":             {"null", false, `{"a":1,"b":2}`},
+		"empty":            {"{}", false, `{"a":1,"b":2}`},
+		"empty, explicit":  {"{}", true, `{}`},
+		"echo":             {`{"a":1,"b":2}`, false, `{"a":1,"b":2}`},
+		"edit":             {`{"a":1,"b":3,"c":9007199254740993}`, false, `{"a":1,"b":3,"c":9007199254740993}`},
+		"C4 deletion":      {`{"a":1}`, false, `{"a":1}`},
+		"deletion of null": {`{"a":null,"b":2}`, false, `{"a":null,"b":2}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSetup(t, state.Config{Initial: jsondoc.Object()}, thread.Options{})
+			defer s.close()
+			th := s.open("t")
+			defer th.Close()
+			a := agenttest.New(agenttest.Turn(agenttest.Text("One.")), agenttest.Turn(agenttest.Text("Two."))).Agent(agent.Config{})
+			in := input("r1", user("u1", "a"))
+			in.State = jsondoc.MustParse(`{"a":1,"b":2}`)
+			r, err := s.start(th, a, in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.events(r)
+			r.Wait()
+			next := input("r2", append(th.Messages(), user("u2", "b"))...)
+			if c.state != "" {
+				next.State = jsondoc.MustParse(c.state)
+			}
+			if c.explicit {
+				_, _, pos := th.Doc()
+				next.ForwardedProps = jsondoc.MustParse(`{"lockstep":{"base":"` + pos.String() + `"}}`)
+			}
+			if r, err = s.start(th, a, next); err != nil {
+				t.Fatal(err)
+			}
+			s.events(r)
+			r.Wait()
+			if doc, _, _ := th.Doc(); !jsondoc.Equal(doc.State, jsondoc.MustParse(c.want)) || !jsondoc.Equal(doc.View, doc.State) {
+				t.Errorf("state %s, view %s, want %s", doc.State, doc.View, c.want)
+			}
+		})
+	}
+}
