@@ -7,8 +7,9 @@ type DiffOptions struct {
 	// Identity names the members that tell an array's items apart, the
 	// preferred one first; nil means id, then key. A name is used for an array
 	// only if each of its items in both versions is an object in which that
-	// member is a string or a number, different from all others'. An empty
-	// slice that is not nil switches it off.
+	// member is a string or a number, different from all others' (equal items
+	// at both ends of the two arrays need none). An empty slice that is not nil
+	// switches it off.
 	Identity []string
 	// Numbers says which numbers count as unchanged. The default [ByText] makes
 	// the result of the patch b digit for digit; ByDouble sees what a JavaScript

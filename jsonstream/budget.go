@@ -41,8 +41,9 @@ type budget struct {
 
 	// A frame that was held back is not looked at again before one of these is
 	// reached: what is due only becomes more, so the answer would be the same.
-	retryAt    int     // bytes of text
-	retryBytes float64 // that the rate allows
+	retryAt      int     // bytes of text
+	retryStrings int     // bytes of strings that have ended
+	retryBytes   float64 // that the rate allows
 }
 
 const (
@@ -74,7 +75,7 @@ func (b *budget) advance(now time.Time, text int) {
 
 // idle reports whether allow would say no without a look at what is due.
 func (b *budget) idle(text, strings int) bool {
-	return text < b.retryAt && b.bytes < b.retryBytes && strings == b.strings
+	return text < b.retryAt && strings < b.retryStrings && b.bytes < b.retryBytes
 }
 
 // allow decides about a frame when text bytes of arguments have come in, with
@@ -99,6 +100,7 @@ func (b *budget) allow(c cost, text, strings int) bool {
 		b.patches += patch
 	default:
 		b.retryAt = min(b.paidAt+needed, max((b.patches+patch)/startPatch, (b.spent+frame-startBytes)/startFactor))
+		b.retryStrings = b.strings + (frame+1)/2
 		b.retryBytes = float64(frame)
 		return false
 	}
@@ -119,4 +121,4 @@ func (b *budget) charge(c cost) {
 }
 
 // retry makes the next frame be looked at.
-func (b *budget) retry() { b.retryAt, b.retryBytes = 0, 0 }
+func (b *budget) retry() { b.retryAt, b.retryStrings, b.retryBytes = 0, 0, 0 }

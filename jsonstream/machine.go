@@ -30,7 +30,7 @@ type machine struct {
 
 	text   []byte // the open string's text in whole runes, or the open number's
 	extra  int    // how many bytes text's encoding is longer than text
-	run    string // the last unescaped piece that was appended to text, of this fragment
+	run    [2]int // where in the fragment the piece is that was last appended to text
 	part   [4]byte
 	parts  int    // bytes in part: the beginning of a rune
 	high   rune   // first half of a surrogate pair whose second is due
@@ -150,7 +150,7 @@ func (m *machine) completeScalar(v jsondoc.Value) {
 }
 
 func (m *machine) completeNumber(at int) {
-	if n, ok := smallInt(m.text); ok {
+	if n, ok := plainInt(m.text); ok {
 		m.completeScalar(jsondoc.Int(n))
 		return
 	}
@@ -162,12 +162,12 @@ func (m *machine) completeNumber(at int) {
 	m.completeScalar(v)
 }
 
-// smallInt reads the numbers that jsondoc keeps ready, so that they cost nothing.
-func smallInt(text []byte) (int64, bool) {
-	if len(text) == 0 || len(text) > 3 || text[0] == '-' || len(text) > 1 && text[0] == '0' {
+// plainInt reads the integers whose text is the one that jsondoc.Int would write:
+// most numbers are, and this way they are not copied twice, or not made at all.
+func plainInt(text []byte) (n int64, ok bool) {
+	if len(text) > 18 || text[0] < '1' && len(text) > 1 { // -1, 01
 		return 0, false
 	}
-	n := int64(0)
 	for _, c := range text {
 		if c < '0' || c > '9' {
 			return 0, false

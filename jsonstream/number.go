@@ -79,6 +79,10 @@ func (m *machine) scanNumber(s string, i int) int {
 	from := i
 	st := m.number
 	for i < len(s) {
+		if c := s[i]; c >= '0' && c <= '9' && (st == numInt || st == numFraction || st == numExponent) {
+			i++
+			continue
+		}
 		next, ok := st.next(s[i])
 		if !ok {
 			break

@@ -52,12 +52,13 @@ func (o *ParserOptions) limits() limits {
 // may be cut anywhere, also within a character or an escape, and looks at no
 // byte twice. It is not safe for concurrent use.
 type Parser struct {
-	m       machine
-	watches []watched
-	edits   []Edit
-	places  []*place // of the open containers, as far as something watched is in them
-	told    int      // bytes of the open string that were reported
-	active  int      // how many watches are within their value
+	m        machine
+	watches  []watched
+	edits    []Edit
+	places   []*place // of the open containers, as far as something watched is in them
+	fragment string   // that is being read
+	told     int      // bytes of the open string that were reported
+	active   int      // how many watches are within their value
 }
 
 type watched struct {
@@ -85,8 +86,11 @@ func NewParser(opts *ParserOptions) *Parser {
 // A text that turns out to be wrong stops the parser: Feed reports what came
 // before the error, then nothing any more, and Err and End say why.
 func (p *Parser) Feed(fragment string) []Edit {
-	clear(p.edits)
-	p.edits = p.edits[:0]
+	if p.watches == nil {
+		p.m.feed(fragment)
+		return nil
+	}
+	p.edits, p.fragment = p.edits[:0], fragment
 	p.m.feed(fragment)
 	if p.active > 0 && p.m.stringOpen() && len(p.m.text) > p.told {
 		p.report(Edit{Kind: Grew, Text: p.news()})
@@ -215,8 +219,9 @@ func (p *Parser) here() (*place, string, int) {
 // one piece of the fragment, which need not be copied.
 func (p *Parser) news() string {
 	n := len(p.m.text) - p.told
-	if p.told = len(p.m.text); n == len(p.m.run) {
-		return p.m.run
+	p.told = len(p.m.text)
+	if run := p.m.run; n == run[1]-run[0] {
+		return p.fragment[run[0]:run[1]]
 	}
 	return string(p.m.text[p.told-n:])
 }

@@ -68,7 +68,7 @@ func (m *machine) feed(s string) int {
 	if tooLong {
 		s = s[:m.limits.bytes-m.offset]
 	}
-	m.run = ""
+	m.run = [2]int{}
 	i := 0
 	for i < len(s) && m.err == nil && !(m.single && m.state == afterRoot) {
 		switch m.state {

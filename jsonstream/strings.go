@@ -33,7 +33,7 @@ func (m *machine) scanString(s string, i int) int {
 	}
 	if i > from {
 		m.text = append(m.text, s[from:i]...)
-		m.run = s[from:i]
+		m.run = [2]int{from, i}
 	}
 	if i == len(s) {
 		return i
@@ -132,12 +132,12 @@ func (m *machine) notUTF8(first byte, at int) {
 func (m *machine) escaped(c byte, extra int) {
 	m.text = append(m.text, c)
 	m.extra += extra
-	m.run, m.state = "", inString
+	m.run, m.state = [2]int{}, inString
 }
 
 func (m *machine) appendText(p []byte) {
 	m.text = append(m.text, p...)
-	m.run, m.state = "", inString
+	m.run, m.state = [2]int{}, inString
 }
 
 // unicode takes the character of a complete \u escape.

@@ -38,7 +38,7 @@ type AgentConfig struct {
 	ProviderName string
 
 	// IdleTimeout is how long the service may be silent, from the request to the first byte and then from byte to byte; comments
-	// that keep a connection alive are bytes too. 0 is [DefaultIdleTimeout], less is no bound.
+	// that keep a connection alive are bytes too. It does not count with [agent.Stream](false). 0 is [DefaultIdleTimeout], less is no bound.
 	IdleTimeout time.Duration
 	// Timeout bounds one call of the model, retries included. 0 is [DefaultTimeout], less is no bound.
 	Timeout time.Duration
@@ -159,7 +159,9 @@ func (p *provider) exchange(opts []agent.Option) (*exchange, bool) {
 	x.options = append(x.options, p.config.RequestOptions...)
 	streaming, ok := agent.GetOption(opts, agent.Stream)
 	streaming = streaming || !ok
-	if streaming {
+	if !streaming { // silent until it is there: only its time is bounded
+		x.limits.idle = x.limits.total
+	} else {
 		x.options = append(x.options, option.WithJSONSet("stream", true), option.WithHeader("Accept", "text/event-stream"))
 	}
 	return x, streaming

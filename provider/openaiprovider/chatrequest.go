@@ -22,6 +22,9 @@ func (p *provider) chatRequest(messages []*message.Message, opts []agent.Option)
 	params.Tools = slices.Clone(params.Tools)
 
 	params.Model = cmp.Or(p.model(opts), params.Model)
+	if params.Model == "" {
+		return params, errNoModel
+	}
 	if n, ok := agent.GetOption(opts, agent.WithMaxOutputTokens); ok && n > 0 {
 		if p.config.LegacyMaxTokens {
 			params.MaxTokens = openai.Int(int64(n))

@@ -46,7 +46,7 @@
 //
 // It is used without server-side state: store is false and the whole history is sent, because the history that counts is the
 // caller's, who may have edited it. Reasoning goes back to the model only with [AgentConfig.EncryptedReasoning]. Hosted tools (web
-// search, code interpreter) can be added with [ResponsesNewParams]; their items are not shown.
+// search, code interpreter) can be added with [ResponsesNewParams]; their items are not shown. It has no seed and no stop sequences.
 //
 // # What was not tried
 //

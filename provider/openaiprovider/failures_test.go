@@ -160,11 +160,12 @@ func TestServiceErrors(t *testing.T) {
 			{"a page of HTML", status(502, "<html>"+leak+"</html>"), agui.CodeModelError, 502, "<html>"},
 			{"no body", status(503, ""), agui.CodeModelError, 503, ""},
 			{"a body without an error", status(400, `{"detail":"bad model"}`), agui.CodeModelError, 400, "bad model"},
-			{"a very long body", status(400, strings.Repeat("no ", 1<<18)), agui.CodeModelError, 400, "no n…"},
+			{"a very long body", status(400, strings.Repeat("no ", 1<<15)), agui.CodeModelError, 400, "no n…"},
 			{"an error that is a string", stream(api, openaiwire.Data(`{"error":`+openaiwire.Quote(leak)+`}`)), agui.CodeModelError, 200, "and the prompt"},
 			{"in the middle of a stream", stream(api, openaiwire.Data(object), openaiwire.Done()), agui.CodeModelError, 200, "boom"},
 			{"an error event", stream(api, openaiwire.Event("error", object)), agui.CodeModelError, 200, "boom"},
 			{"a code that is a number", stream(api, openaiwire.Data(`{"error":{"code":529,"message":"overloaded"}}`)), agui.CodeModelError, 200, "529: overloaded"},
+			{"with a good status and no stream", openaiwire.Reply{Body: []openaiwire.Step{openaiwire.Raw(object)}}, agui.CodeModelError, 200, "boom"},
 			{"no JSON", stream(api, openaiwire.Data("oops "+markerKey)), agui.CodeModelError, 200, "no JSON"},
 		} {
 			for _, cut := range openaiwire.Cuts {
@@ -187,7 +188,7 @@ func TestServiceErrors(t *testing.T) {
 					if len(failure.Message) > 1100 {
 						t.Errorf("a message of %d bytes", len(failure.Message))
 					}
-					if tt.status == 200 && r.String() != "Hello" {
+					if tt.status == 200 && tt.name != "with a good status and no stream" && r.String() != "Hello" {
 						t.Errorf("text %q", r)
 					}
 				})

@@ -360,6 +360,9 @@ func TestChatQuirks(t *testing.T) {
 			openaiwire.Chunk(`{"reasoning_content":"a","reasoning":"a"}`), openaiwire.Chunk(`{"reasoning":"b"}`), openaiwire.Chunk(`{"content":[{"type":"thinking","thinking":[{"type":"text","text":"c"}]},{"type":"text","text":"Hi"}]}`), finish("stop"), done(),
 		}, want{text: "Hi", reasoning: "abc", finish: "stop"}},
 		{"a refusal is what the person reads", []openaiwire.Step{openaiwire.Chunk(`{"refusal":"I can't "}`), openaiwire.Chunk(`{"refusal":"do that."}`), finish("stop"), done()}, want{text: "I can't do that.", finish: "stop"}},
+		{"the whole message again at the end", []openaiwire.Step{
+			openaiwire.Chunk(`{"content":"Hi "}`), openaiwire.Chunk(`{"content":"you"}`), openaiwire.Data(`{"choices":[{"index":0,"message":{"content":"Hi you"},"finish_reason":"stop"}]}`), done(),
+		}, want{text: "Hi you", finish: "stop"}},
 		{"repeated text is not a repetition", []openaiwire.Step{openaiwire.Chunk(`{"content":"ha"}`), openaiwire.Chunk(`{"content":"ha"}`), openaiwire.Chunk(`{"content":"!"}`), finish("stop"), done()}, want{text: "haha!", finish: "stop"}},
 	}
 	for _, tt := range tests {

@@ -3,6 +3,7 @@ package openaiprovider
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"mime"
 	"regexp"
@@ -13,6 +14,8 @@ import (
 	"github.com/lockstep-go/lockstep/message"
 	"github.com/lockstep-go/lockstep/tool"
 )
+
+var errNoModel = errors.New("no model: set AgentConfig.Model, or agent.WithModel for one run")
 
 // functionTool is a tool as both APIs declare it.
 type functionTool struct {

@@ -2,8 +2,10 @@ package openaiprovider_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -283,6 +285,36 @@ func TestUsage(t *testing.T) {
 	want := message.UsageDetails{InputTokenCount: 10, OutputTokenCount: 3, TotalTokenCount: 13, CachedInputTokenCount: 4, ReasoningTokenCount: 2, AdditionalCounts: map[string]int64{"accepted_prediction_tokens": 1}}
 	if diff := cmp.Diff(want, r.Usage()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// An agent is safe for concurrent use.
+func TestConcurrentRuns(t *testing.T) {
+	for api, newAgent := range apis {
+		s := openaiwire.New(t, func(r *openaiwire.Request) openaiwire.Reply {
+			c, _ := r.Conversation()
+			return openaiwire.Reply{Body: openaiwire.Turn{Text: "You said: " + c.LastUser(), Fragment: 2}.Steps(r)}
+		})
+		a := newAgent(t, s, 0, openaiprovider.AgentConfig{Model: "fake"})
+		var group sync.WaitGroup
+		for i := range 16 {
+			group.Go(func() {
+				text := fmt.Sprint("number ", i)
+				if r, err := a.RunText(t.Context(), text).Collect(); err != nil || r.String() != "You said: "+text {
+					t.Errorf("%s: %q, %v", api, r, err)
+				}
+			})
+		}
+		group.Wait()
+	}
+}
+
+func TestNoModel(t *testing.T) {
+	for api, newAgent := range apis {
+		s := openaiwire.New(t, openaiwire.Script(t))
+		if _, err := newAgent(t, s, 0, openaiprovider.AgentConfig{}).RunText(t.Context(), "hi").Collect(); err == nil || !strings.Contains(err.Error(), "AgentConfig.Model") {
+			t.Errorf("%s: %v", api, err)
+		}
 	}
 }
 

@@ -111,8 +111,8 @@ func TestResponsesQuirks(t *testing.T) {
 		}, want{calls: abc, ids: []string{"c1"}, finish: "tool_calls", deltas: 1}},
 		{"whole arguments as one fragment of 200 KB", []openaiwire.Step{added, piece(`{"body":"`), piece(long + `"}`), completed("")},
 			want{calls: []call{{"search", `{"body":"` + long + `"}`}}, ids: []string{"c1"}, finish: "tool_calls", deltas: 3}},
-		{"a data line of 1 MB", []openaiwire.Step{event("response.output_text.delta", `"item_id":"m","delta":`+openaiwire.Quote(strings.Repeat("x", 1<<20))), completed("")},
-			want{text: strings.Repeat("x", 1<<20), finish: "stop"}},
+		{"a data line of 256 KB", []openaiwire.Step{event("response.output_text.delta", `"item_id":"m","delta":`+openaiwire.Quote(strings.Repeat("x", 1<<18))), completed("")},
+			want{text: strings.Repeat("x", 1<<18), finish: "stop"}},
 		{"an empty object first, then the real one", []openaiwire.Step{
 			event("response.output_item.added", `"output_index":0,"item":{"id":"fc_1","type":"function_call","call_id":"c1","name":"search","arguments":"{}"}`),
 			piece(`{"q": `), piece(`"abc"}`), completed(""),

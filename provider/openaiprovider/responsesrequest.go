@@ -23,6 +23,9 @@ func (p *provider) responsesRequest(messages []*message.Message, opts []agent.Op
 	params.Tools = slices.Clone(params.Tools)
 
 	params.Model = cmp.Or(p.model(opts), params.Model)
+	if params.Model == "" && params.Prompt.ID == "" {
+		return params, errNoModel
+	}
 	if param.IsOmitted(params.Store) {
 		params.Store = openai.Bool(false)
 	}

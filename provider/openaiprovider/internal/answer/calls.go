@@ -15,10 +15,10 @@ const maxCalls = 1024
 
 // callDelta is what one entry of a chunk says about a tool call, with everything empty that the server left out.
 type callDelta struct {
-	place     *int // the server's index
+	place     integer // the server's index
 	id        string
 	name      string
-	arguments string
+	arguments fragment
 }
 
 // callTable finds out which call a fragment belongs to. The protocol is simple (index says which, the first fragment has id
@@ -48,8 +48,9 @@ type openCall struct {
 	index    int    // among those of which something was passed on
 	id       string // what we call it
 	serverID string // what the server called it first; empty as long as it did not
-	place    *int
+	place    integer
 	name     string
+	half     pair
 	json     jsonScan
 	held     []byte // arguments that came before the name
 	sent     bool
@@ -64,11 +65,11 @@ var errNamelessCall = errors.New("a tool call without a name")
 // add takes one fragment and returns what it adds to its call, or nil if there is nothing to pass on.
 func (t *callTable) add(d callDelta) (*message.FunctionCallDelta, error) {
 	c := t.find(d)
-	if c != nil && c.again && d.id == "" && d.name == "" && c.json.complete() && beginsObject(d.arguments) {
+	if c != nil && c.again && d.id == "" && d.name == "" && c.json.complete() && beginsObject(d.arguments.text) {
 		c, d.name = nil, c.name // so the name did open another call of the same tool
 	}
 	if c == nil {
-		if d.id == "" && d.name == "" && d.arguments == "" {
+		if d.id == "" && d.name == "" && d.arguments.text == "" {
 			return nil, nil
 		}
 		if len(t.calls) == maxCalls {
@@ -82,19 +83,19 @@ func (t *callTable) add(d callDelta) (*message.FunctionCallDelta, error) {
 // find returns the call that d goes on with, or nil if d opens one.
 func (t *callTable) find(d callDelta) *openCall {
 	var at *openCall
-	if d.place != nil {
-		at = t.byPlace[*d.place]
+	if d.place.set {
+		at = t.byPlace[d.place.n]
 	}
 	if c := t.byID[d.id]; c != nil && d.id != "" {
 		switch {
 		case at != nil && at.serverID == d.id:
 			return at
-		case d.name != "" && d.place != nil && c.place != nil && *d.place != *c.place:
+		case d.name != "" && d.place.set && c.place.set && d.place.n != c.place.n:
 			return nil
 		}
 		return c
 	}
-	if d.place == nil || at == nil && d.id == "" && d.name == "" {
+	if !d.place.set || at == nil && d.id == "" && d.name == "" {
 		at = t.last
 	}
 	if at == nil || d.name == "" || at.name == "" {
@@ -106,7 +107,7 @@ func (t *callTable) find(d callDelta) *openCall {
 	case d.id == "":
 		// A name that is sent again with a new object: another call of the same tool, from a server without ids. Only
 		// after "{}" at one index it is more likely a server that begins every call with an empty object.
-		if at.json.complete() && beginsObject(d.arguments) && (d.place == nil || !at.json.empty) {
+		if at.json.complete() && beginsObject(d.arguments.text) && (!d.place.set || !at.json.empty) {
 			return nil
 		}
 		return at
@@ -142,31 +143,32 @@ func (t *callTable) extend(c *openCall, d callDelta) *message.FunctionCallDelta 
 	if c.serverID == "" {
 		c.serverID = d.id
 	}
-	if d.place != nil && c.place != nil && *c.place == *d.place {
-		t.byPlace[*d.place] = c
+	if d.place.set && c.place == d.place {
+		t.byPlace[d.place.n] = c
 	}
 	if c.name == "" {
 		c.name = d.name
 	}
-	c.again = c.sent && d.name != "" && d.id == "" && d.arguments == "" && c.json.complete()
-	restart := c.json.write(d.arguments)
+	arguments := c.half.join(d.arguments)
+	c.again = c.sent && d.name != "" && d.id == "" && arguments == "" && c.json.complete()
+	restart := c.json.write(arguments)
 	if !c.sent {
 		if restart { // nobody has seen what was before
 			c.held, restart = nil, false
 		}
 		if c.name == "" {
-			c.held = append(c.held, d.arguments...)
+			c.held = append(c.held, arguments...)
 			return nil
 		}
 		if c.held != nil {
-			d.arguments, c.held = string(c.held)+d.arguments, nil
+			arguments, c.held = string(c.held)+arguments, nil
 		}
 		c.sent, c.index = true, t.sent
 		t.sent++
-	} else if d.arguments == "" {
+	} else if arguments == "" {
 		return nil
 	}
-	return &message.FunctionCallDelta{Index: c.index, CallID: c.id, Name: c.name, Arguments: d.arguments, Restart: restart}
+	return &message.FunctionCallDelta{Index: c.index, CallID: c.id, Name: c.name, Arguments: arguments, Restart: restart}
 }
 
 // end says whether the calls can be handed over. A call that never got a name and never said anything is forgotten.

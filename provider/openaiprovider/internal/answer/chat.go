@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/lockstep-go/lockstep/agent"
@@ -15,38 +14,38 @@ import (
 // a delta. What servers are known to send in several forms stays raw. The SDK's types are not used for reading: they do
 // not know reasoning_content, and cannot tell an index of 0 from none without looking at the raw text again.
 type chatChunk struct {
-	ID      json.RawMessage `json:"id"`
-	Created json.RawMessage `json:"created"`
+	ID      word            `json:"id"`
+	Created integer         `json:"created"`
 	Choices []chatChoice    `json:"choices"`
 	Usage   *chatUsage      `json:"usage"`
 	Error   json.RawMessage `json:"error"`
 }
 
 type chatChoice struct {
-	Index        json.RawMessage `json:"index"`
-	Delta        *chatDelta      `json:"delta"`
-	Message      *chatDelta      `json:"message"`
-	FinishReason string          `json:"finish_reason"`
+	Index        integer    `json:"index"`
+	Delta        *chatDelta `json:"delta"`
+	Message      *chatDelta `json:"message"`
+	FinishReason string     `json:"finish_reason"`
 }
 
 type chatDelta struct {
-	Content          json.RawMessage `json:"content"`
-	Refusal          string          `json:"refusal"`
-	ReasoningContent string          `json:"reasoning_content"` // DeepSeek, vLLM, llama.cpp
-	Reasoning        json.RawMessage `json:"reasoning"`         // OpenRouter, Ollama, newer vLLM: a string
-	ToolCalls        []chatCall      `json:"tool_calls"`
-	FunctionCall     *chatFunction   `json:"function_call"` // from before there were tools
+	Content          fragment      `json:"content"`
+	Refusal          string        `json:"refusal"`
+	ReasoningContent fragment      `json:"reasoning_content"` // DeepSeek, vLLM, llama.cpp
+	Reasoning        fragment      `json:"reasoning"`         // OpenRouter, Ollama, newer vLLM; some send both
+	ToolCalls        []chatCall    `json:"tool_calls"`
+	FunctionCall     *chatFunction `json:"function_call"` // from before there were tools
 }
 
 type chatCall struct {
-	Index    json.RawMessage `json:"index"`
-	ID       json.RawMessage `json:"id"`
-	Function chatFunction    `json:"function"`
+	Index    integer      `json:"index"`
+	ID       word         `json:"id"`
+	Function chatFunction `json:"function"`
 }
 
 type chatFunction struct {
-	Name      string          `json:"name"`
-	Arguments json.RawMessage `json:"arguments"`
+	Name      string   `json:"name"`
+	Arguments fragment `json:"arguments"`
 }
 
 type chatUsage struct {
@@ -69,10 +68,13 @@ type chatUsage struct {
 // choice, and mixing two would be worse than missing one. It has no clock, no goroutine and no I/O.
 type Chat struct {
 	calls  callTable
+	text   pair
+	think  pair
 	id     string
 	made   time.Time
 	finish string
 	usage  *chatUsage
+	spoke  bool
 	done   bool
 }
 
@@ -90,10 +92,10 @@ func (s *Chat) Event(_ string, data []byte) (*agent.ResponseUpdate, error) {
 		return nil, parseError(chunk.Error)
 	}
 	if s.id == "" {
-		s.id = plainText(chunk.ID)
+		s.id = string(chunk.ID)
 	}
 	if s.made.IsZero() {
-		s.made = unixTime(chunk.Created)
+		s.made = chunk.Created.time()
 	}
 	if chunk.Usage != nil {
 		s.usage = chunk.Usage // some send a running total with each chunk: the last one counts
@@ -101,7 +103,7 @@ func (s *Chat) Event(_ string, data []byte) (*agent.ResponseUpdate, error) {
 	var contents message.Contents
 	for i := range chunk.Choices {
 		choice := &chunk.Choices[i]
-		if n, ok := integer(choice.Index); ok && n != 0 || !ok && i > 0 {
+		if choice.Index.set && choice.Index.n != 0 || !choice.Index.set && i > 0 {
 			continue
 		}
 		added, err := s.choice(choice)
@@ -113,35 +115,40 @@ func (s *Chat) Event(_ string, data []byte) (*agent.ResponseUpdate, error) {
 	if len(contents) == 0 {
 		return nil, nil
 	}
+	s.spoke = true
 	return s.update(contents), nil
 }
 
 func (s *Chat) choice(choice *chatChoice) (message.Contents, error) {
 	s.finish = moreSevere(s.finish, choice.FinishReason)
 	delta := choice.Delta
-	if delta == nil {
+	if delta == nil && !s.spoke { // behind deltas a message only repeats them
 		delta = choice.Message
 	}
 	if delta == nil { // Azure's content filter results come in choices without a delta
 		return nil, nil
 	}
 	var contents message.Contents
-	if text := delta.reasoning(); text != "" {
-		contents = append(contents, &message.TextReasoningContent{Text: text})
+	thought := delta.ReasoningContent
+	if thought.text == "" && thought.tail == 0 && thought.head == 0 {
+		thought = delta.Reasoning
 	}
-	contents = appendParts(contents, delta.Content)
-	if delta.Refusal != "" { // what the model says instead of an answer is what the person should read
-		contents = append(contents, &message.TextContent{Text: delta.Refusal})
+	contents = appendThought(contents, s.think.join(thought))
+	contents = appendText(contents, s.text.join(delta.Content))
+	for _, part := range delta.Content.parts {
+		contents = appendThought(contents, part.Thinking.text)
+		for _, inner := range part.Thinking.parts {
+			contents = appendThought(contents, inner.Text)
+		}
+		contents = appendText(contents, part.Text)
 	}
+	contents = appendText(contents, delta.Refusal) // what the model says instead of an answer is what the person should read
 	calls := delta.ToolCalls
 	if delta.FunctionCall != nil {
 		calls = append(calls, chatCall{Function: *delta.FunctionCall})
 	}
 	for _, call := range calls {
-		d := callDelta{id: plainText(call.ID), name: call.Function.Name, arguments: argumentText(call.Function.Arguments)}
-		if n, ok := integer(call.Index); ok {
-			d.place = &n
-		}
+		d := callDelta{place: call.Index, id: string(call.ID), name: call.Function.Name, arguments: call.Function.Arguments}
 		out, err := s.calls.add(d)
 		if err != nil {
 			return nil, err
@@ -177,57 +184,18 @@ func (s *Chat) update(contents message.Contents) *agent.ResponseUpdate {
 	return &agent.ResponseUpdate{Role: message.RoleAssistant, Contents: contents, ResponseID: s.id, CreatedAt: s.made}
 }
 
-func (d *chatDelta) reasoning() string {
-	if d.ReasoningContent != "" {
-		return d.ReasoningContent
+func appendText(contents message.Contents, text string) message.Contents {
+	if text == "" {
+		return contents
 	}
-	var text string
-	_ = json.Unmarshal(d.Reasoning, &text) // another form: none that is known
-	return text
+	return append(contents, &message.TextContent{Text: text})
 }
 
-// appendParts adds the text of a content member: a string, or the list of parts that some reasoning models stream.
-func appendParts(contents message.Contents, raw json.RawMessage) message.Contents {
-	if !said(raw) {
+func appendThought(contents message.Contents, text string) message.Contents {
+	if text == "" {
 		return contents
 	}
-	if raw[0] == '"' {
-		var text string
-		if json.Unmarshal(raw, &text) == nil && text != "" {
-			contents = append(contents, &message.TextContent{Text: text})
-		}
-		return contents
-	}
-	var parts []struct {
-		Type     string          `json:"type"`
-		Text     string          `json:"text"`
-		Thinking json.RawMessage `json:"thinking"`
-	}
-	if json.Unmarshal(raw, &parts) != nil {
-		return contents
-	}
-	for _, part := range parts {
-		if part.Text != "" {
-			contents = append(contents, &message.TextContent{Text: part.Text})
-		}
-		for _, c := range appendParts(nil, part.Thinking) {
-			contents = append(contents, &message.TextReasoningContent{Text: c.(*message.TextContent).Text})
-		}
-	}
-	return contents
-}
-
-// argumentText is the arguments' text: a JSON string by the protocol, the object itself from some servers.
-func argumentText(raw json.RawMessage) string {
-	if !said(raw) {
-		return ""
-	}
-	if raw[0] != '"' {
-		return string(raw)
-	}
-	var text string
-	_ = json.Unmarshal(raw, &text) // the whole chunk was valid JSON
-	return text
+	return append(contents, &message.TextReasoningContent{Text: text})
 }
 
 func (u *chatUsage) details() message.UsageDetails {
@@ -298,24 +266,4 @@ func finishReason(reason string, calls bool) string {
 	return reason
 }
 
-// said reports whether a member is there and not null.
-func said(raw json.RawMessage) bool { return len(raw) > 0 && raw[0] != 'n' }
-
 var doneMark = []byte("[DONE]")
-
-// integer reads a whole number, also one in quotes or with a fraction of zero.
-func integer(raw json.RawMessage) (int, bool) {
-	f, err := strconv.ParseFloat(string(bytes.Trim(raw, `"`)), 64)
-	if err != nil || f != float64(int(f)) {
-		return 0, false
-	}
-	return int(f), true
-}
-
-func unixTime(raw json.RawMessage) time.Time {
-	f, err := strconv.ParseFloat(string(raw), 64)
-	if err != nil || f <= 0 || f > 1e11 {
-		return time.Time{}
-	}
-	return time.Unix(int64(f), 0).UTC()
-}

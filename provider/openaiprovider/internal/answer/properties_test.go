@@ -24,29 +24,39 @@ type made struct{ id, name, arguments string }
 // whether the fragment is its first.
 var servers = map[string]struct {
 	sequential bool // one call after the other, never interleaved
-	write      func(n int, c made, first bool) (place *int, id, name string)
+	write      func(n int, c made, first bool) (place integer, id, name string)
 }{
-	"by the book": {false, func(n int, c made, first bool) (*int, string, string) {
-		return &n, once(first, c.id), once(first, c.name)
+	"by the book": {false, func(n int, c made, first bool) (integer, string, string) {
+		return integer{n, true}, once(first, c.id), once(first, c.name)
 	}},
-	"id and name every time": {false, func(n int, c made, first bool) (*int, string, string) { return &n, c.id, c.name }},
-	"name every time":        {false, func(n int, c made, first bool) (*int, string, string) { return &n, once(first, c.id), c.name }},
-	"index from 1": {false, func(n int, c made, first bool) (*int, string, string) {
+	"id and name every time": {false, func(n int, c made, first bool) (integer, string, string) { return integer{n, true}, c.id, c.name }},
+	"name every time": {false, func(n int, c made, first bool) (integer, string, string) {
+		return integer{n, true}, once(first, c.id), c.name
+	}},
+	"index from 1": {false, func(n int, c made, first bool) (integer, string, string) {
 		n++
-		return &n, once(first, c.id), once(first, c.name)
+		return integer{n, true}, once(first, c.id), once(first, c.name)
 	}},
-	"no index, id every time": {false, func(_ int, c made, first bool) (*int, string, string) { return nil, c.id, once(first, c.name) }},
-	"no index": {true, func(_ int, c made, first bool) (*int, string, string) {
-		return nil, once(first, c.id), once(first, c.name)
+	"no index, id every time": {false, func(_ int, c made, first bool) (integer, string, string) { return integer{}, c.id, once(first, c.name) }},
+	"no index": {true, func(_ int, c made, first bool) (integer, string, string) {
+		return integer{}, once(first, c.id), once(first, c.name)
 	}},
-	"index always 0": {true, func(_ int, c made, first bool) (*int, string, string) {
-		return new(int), once(first, c.id), once(first, c.name)
+	"index always 0": {true, func(_ int, c made, first bool) (integer, string, string) {
+		return integer{0, true}, once(first, c.id), once(first, c.name)
 	}},
-	"no id":                 {false, func(n int, c made, first bool) (*int, string, string) { return &n, "", once(first, c.name) }},
-	"no id, no index":       {true, func(_ int, c made, first bool) (*int, string, string) { return nil, "", once(first, c.name) }},
-	"no id, index always 0": {true, func(_ int, c made, first bool) (*int, string, string) { return new(int), "", once(first, c.name) }},
-	"a new id every time":   {true, func(n int, c made, first bool) (*int, string, string) { return &n, rapidID(), once(first, c.name) }},
-	"one id for all":        {false, func(n int, c made, first bool) (*int, string, string) { return &n, "call", once(first, c.name) }},
+	"no id": {false, func(n int, c made, first bool) (integer, string, string) {
+		return integer{n, true}, "", once(first, c.name)
+	}},
+	"no id, no index": {true, func(_ int, c made, first bool) (integer, string, string) { return integer{}, "", once(first, c.name) }},
+	"no id, index always 0": {true, func(_ int, c made, first bool) (integer, string, string) {
+		return integer{0, true}, "", once(first, c.name)
+	}},
+	"a new id every time": {true, func(n int, c made, first bool) (integer, string, string) {
+		return integer{n, true}, rapidID(), once(first, c.name)
+	}},
+	"one id for all": {false, func(n int, c made, first bool) (integer, string, string) {
+		return integer{n, true}, "call", once(first, c.name)
+	}},
 }
 
 func once(first bool, text string) string {
@@ -91,7 +101,7 @@ func TestCallsNeverMixed(t *testing.T) {
 					i = rapid.SampledFrom(next).Draw(t, "next")
 				}
 				place, id, name := server.write(i, calls[i], sent[i] == 0)
-				d, err := table.add(callDelta{place, id, name, pieces[i][sent[i]]})
+				d, err := table.add(callDelta{place, id, name, fragment{text: pieces[i][sent[i]]}})
 				sent[i]++
 				if err != nil {
 					t.Fatal(err)
@@ -160,10 +170,7 @@ func cutText(t *rapid.T, text string) (pieces []string) {
 	if rapid.Bool().Draw(t, "open first") {
 		pieces = append(pieces, "")
 	}
-	for _, f := range openaiwire.Fragments(text, rapid.IntRange(1, 12).Draw(t, "cut")) {
-		pieces = append(pieces, f)
-	}
-	return pieces
+	return append(pieces, openaiwire.Fragments(text, rapid.IntRange(1, 12).Draw(t, "cut"))...)
 }
 
 // collected is what a body comes to.

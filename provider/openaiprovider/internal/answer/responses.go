@@ -24,27 +24,29 @@ type responsesEvent struct {
 	Type         string             `json:"type"`
 	Object       string             `json:"object"` // "response" where the answer came in one piece
 	ItemID       string             `json:"item_id"`
-	OutputIndex  json.RawMessage    `json:"output_index"`
-	ContentIndex json.RawMessage    `json:"content_index"`
-	SummaryIndex json.RawMessage    `json:"summary_index"`
-	Delta        json.RawMessage    `json:"delta"`
-	Text         string             `json:"text"`
+	OutputIndex  integer            `json:"output_index"`
+	ContentIndex integer            `json:"content_index"`
+	SummaryIndex integer            `json:"summary_index"`
+	Delta        fragment           `json:"delta"`
+	Text         fragment           `json:"text"`
 	Refusal      string             `json:"refusal"`
 	Name         string             `json:"name"`
-	Arguments    json.RawMessage    `json:"arguments"`
+	Arguments    fragment           `json:"arguments"`
 	Item         *responsesItem     `json:"item"`
 	Response     *responsesResponse `json:"response"`
 	Error        json.RawMessage    `json:"error"`
 }
 
 type responsesResponse struct {
-	ID                string                   `json:"id"`
-	CreatedAt         json.RawMessage          `json:"created_at"`
-	Status            string                   `json:"status"`
-	Error             json.RawMessage          `json:"error"`
-	Output            []responsesItem          `json:"output"`
-	Usage             *responsesUsage          `json:"usage"`
-	IncompleteDetails *struct{ Reason string } `json:"incomplete_details"`
+	ID                string          `json:"id"`
+	CreatedAt         integer         `json:"created_at"`
+	Status            string          `json:"status"`
+	Error             json.RawMessage `json:"error"`
+	Output            []responsesItem `json:"output"`
+	Usage             *responsesUsage `json:"usage"`
+	IncompleteDetails *struct {
+		Reason string `json:"reason"`
+	} `json:"incomplete_details"`
 }
 
 type responsesItem struct {
@@ -52,7 +54,7 @@ type responsesItem struct {
 	Type      string          `json:"type"`
 	CallID    string          `json:"call_id"`
 	Name      string          `json:"name"`
-	Arguments json.RawMessage `json:"arguments"`
+	Arguments fragment        `json:"arguments"`
 	Content   []responsesText `json:"content"`
 	Summary   []responsesText `json:"summary"`
 	Encrypted string          `json:"encrypted_content"`
@@ -94,7 +96,7 @@ type Responses struct {
 // responsesOutput is an item of the output while it is written.
 type responsesOutput struct {
 	call   *responsesCall
-	said   map[string]bool // the parts of which something was passed on
+	said   map[string]*pair // the parts of which something was passed on
 	sealed bool
 	done   bool
 	placed bool // an item id or an index said which it is
@@ -105,6 +107,7 @@ type responsesCall struct {
 	index    int // among those of which something was passed on
 	id, name string
 	text     strings.Builder // all arguments so far
+	half     pair
 	json     jsonScan
 	sent     bool
 }
@@ -153,15 +156,15 @@ func (s *Responses) contents(ev *responsesEvent) (message.Contents, error) {
 			return s.item(ev.Item, s.output(another, ev.OutputIndex, ev.Item.ID, ev.Item.CallID), done)
 		}
 	case "response.output_text.delta", "response.refusal.delta":
-		return s.text(s.of(ev), part("text", ev.ContentIndex), plainText(ev.Delta), true), nil
+		return s.text(s.of(ev), part("text", ev.ContentIndex), ev.Delta, true), nil
 	case "response.output_text.done", "response.refusal.done":
-		return s.text(s.of(ev), part("text", ev.ContentIndex), ev.Text+ev.Refusal, false), nil
+		return s.text(s.of(ev), part("text", ev.ContentIndex), fragment{text: ev.Text.text + ev.Refusal}, false), nil
 	case "response.reasoning_text.delta":
-		return s.reasoning(s.of(ev), part("thought", ev.ContentIndex), plainText(ev.Delta), true), nil
+		return s.reasoning(s.of(ev), part("thought", ev.ContentIndex), ev.Delta, true), nil
 	case "response.reasoning_text.done":
 		return s.reasoning(s.of(ev), part("thought", ev.ContentIndex), ev.Text, false), nil
 	case "response.reasoning_summary_text.delta":
-		return s.reasoning(s.of(ev), part("summary", ev.SummaryIndex), plainText(ev.Delta), true), nil
+		return s.reasoning(s.of(ev), part("summary", ev.SummaryIndex), ev.Delta, true), nil
 	case "response.reasoning_summary_text.done":
 		return s.reasoning(s.of(ev), part("summary", ev.SummaryIndex), ev.Text, false), nil
 	case "response.function_call_arguments.delta", "response.function_call_arguments.done":
@@ -171,9 +174,9 @@ func (s *Responses) contents(ev *responsesEvent) (message.Contents, error) {
 		}
 		call.name = cmp.Or(call.name, ev.Name)
 		if ev.Type == "response.function_call_arguments.delta" {
-			return call.fragment(plainText(ev.Delta)), nil
+			return call.fragment(call.half.join(ev.Delta)), nil
 		}
-		return call.whole(argumentText(ev.Arguments)), nil
+		return call.whole(ev.Arguments.text), nil
 	case "response.completed", "response.incomplete", "response.failed", "response.cancelled":
 		return s.end(ev)
 	}
@@ -198,7 +201,7 @@ func (s *Responses) end(ev *responsesEvent) (message.Contents, error) {
 	var contents message.Contents
 	for i := range r.Output {
 		item := &r.Output[i]
-		out := s.output(true, json.RawMessage(strconv.Itoa(i)), item.ID, item.CallID)
+		out := s.output(true, integer{i, true}, item.ID, item.CallID)
 		added, err := s.item(item, out, true)
 		if err != nil {
 			return nil, err
@@ -222,14 +225,14 @@ func (s *Responses) begin(r *responsesResponse) {
 	}
 	s.id = cmp.Or(s.id, r.ID)
 	if s.made.IsZero() {
-		s.made = unixTime(r.CreatedAt)
+		s.made = r.CreatedAt.time()
 	}
 }
 
 // output finds the item that has one of these ids (the item's own, then a call's) or this index, or makes one. Where nothing at all says which item it is, it is
 // another one or the last.
-func (s *Responses) output(another bool, index json.RawMessage, ids ...string) *responsesOutput {
-	n, indexed := integer(index)
+func (s *Responses) output(another bool, index integer, ids ...string) *responsesOutput {
+	n, indexed := index.n, index.set
 	placed := indexed || ids[0] != ""
 	keys := slices.DeleteFunc(ids, func(id string) bool { return id == "" })
 	if indexed {
@@ -248,7 +251,7 @@ func (s *Responses) output(another bool, index json.RawMessage, ids ...string) *
 	case len(keys) == 0 && !another && s.last != nil:
 		out = s.last
 	default:
-		out = &responsesOutput{said: make(map[string]bool)}
+		out = &responsesOutput{said: make(map[string]*pair)}
 		s.items = append(s.items, out)
 	}
 	if s.byKey == nil {
@@ -282,17 +285,17 @@ func (s *Responses) item(item *responsesItem, out *responsesOutput, done bool) (
 			call.id = item.CallID
 		}
 		// The arguments of an item that begins are what is there already: nothing, or all of it.
-		return call.whole(argumentText(item.Arguments)), nil
+		return call.whole(item.Arguments.text), nil
 	case "message":
 		for i, p := range item.Content {
-			contents = append(contents, s.text(out, "text"+strconv.Itoa(i), p.Text+p.Refusal, false)...)
+			contents = append(contents, s.text(out, "text"+strconv.Itoa(i), fragment{text: p.Text + p.Refusal}, false)...)
 		}
 	case "reasoning":
 		for i, p := range item.Summary {
-			contents = append(contents, s.reasoning(out, "summary"+strconv.Itoa(i), p.Text, false)...)
+			contents = append(contents, s.reasoning(out, "summary"+strconv.Itoa(i), fragment{text: p.Text}, false)...)
 		}
 		for i, p := range item.Content {
-			contents = append(contents, s.reasoning(out, "thought"+strconv.Itoa(i), p.Text, false)...)
+			contents = append(contents, s.reasoning(out, "thought"+strconv.Itoa(i), fragment{text: p.Text}, false)...)
 		}
 		if done && item.Encrypted != "" && !out.sealed {
 			out.sealed = true
@@ -302,30 +305,40 @@ func (s *Responses) item(item *responsesItem, out *responsesOutput, done bool) (
 	return contents, nil
 }
 
-// text passes on text of a part: a delta always, the whole only if nothing of the part was passed on before.
-func (s *Responses) text(out *responsesOutput, part, text string, delta bool) message.Contents {
-	if text == "" || !delta && out.said[part] {
-		return nil
+// pass is what a piece adds to a part: a delta always something, the whole only if nothing of the part was passed on before.
+// first tells whether it is the part's first.
+func (out *responsesOutput) pass(part string, f fragment, delta bool) (text string, first bool) {
+	p := out.said[part]
+	if p != nil && !delta {
+		return "", false
 	}
-	out.said[part] = true
-	return message.Contents{&message.TextContent{Text: text}}
+	if p != nil {
+		return p.join(f), false
+	}
+	p = new(pair)
+	if text = p.join(f); text != "" || f.tail != 0 {
+		out.said[part] = p
+	}
+	return text, true
 }
 
-func (s *Responses) reasoning(out *responsesOutput, part, text string, delta bool) message.Contents {
-	if text == "" || !delta && out.said[part] {
-		return nil
-	}
-	if len(out.said) > 0 && !out.said[part] {
+func (s *Responses) text(out *responsesOutput, part string, f fragment, delta bool) message.Contents {
+	text, _ := out.pass(part, f, delta)
+	return appendText(nil, text)
+}
+
+func (s *Responses) reasoning(out *responsesOutput, part string, f fragment, delta bool) message.Contents {
+	another := len(out.said) > 0
+	text, first := out.pass(part, f, delta)
+	if first && another && text != "" {
 		text = "\n\n" + text // each part of a summary is a paragraph
 	}
-	out.said[part] = true
-	return message.Contents{&message.TextReasoningContent{Text: text}}
+	return appendThought(nil, text)
 }
 
 // part names a part of an item.
-func part(kind string, index json.RawMessage) string {
-	n, _ := integer(index) // none is the first
-	return kind + strconv.Itoa(n)
+func part(kind string, index integer) string {
+	return kind + strconv.Itoa(index.n) // none is the first
 }
 
 // call returns the call that an item is.
@@ -352,6 +365,9 @@ func (c *responsesCall) fragment(text string) message.Contents {
 
 // whole compares all of the arguments with what is known, and adds what is missing.
 func (c *responsesCall) whole(text string) message.Contents {
+	if text != "" {
+		c.half = pair{} // its other half is in text
+	}
 	if rest, ok := strings.CutPrefix(text, c.text.String()); ok {
 		return c.fragment(rest)
 	}
