@@ -13,6 +13,9 @@ import (
 // bytes of the arguments; over time at most 64 KiB more for each second.
 func TestS5ByteBounds(t *testing.T) {
 	sizes := []int{500, 8 << 10}
+	if underRace {
+		sizes = []int{500, 2 << 10}
+	}
 	if long() {
 		sizes = []int{500, 2 << 10, 32 << 10, 256 << 10}
 	}
@@ -93,7 +96,7 @@ func TestS5LiveTypingShowsEachStep(t *testing.T) {
 	view := mustParse(t, `{"x":{"kept":1}}`)
 	for _, s := range shapes {
 		for _, keep := range []bool{false, true} {
-			text := s.text(1500)
+			text := s.text(1000)
 			p := NewPredictor(view, []Target{{Path: "/x", Keep: keep}}, nil)
 			steps := 0
 			feed(t, p, view, text, 3, 50, func(view jsondoc.Value) {
