@@ -8,6 +8,7 @@ import (
 
 	"github.com/lockstep-go/lockstep/bench/agui"
 	"github.com/lockstep-go/lockstep/bench/jsondoc"
+	"github.com/lockstep-go/lockstep/bench/jsonstream"
 )
 
 // The rooms that are measured. Each prints lines of the form
@@ -16,6 +17,7 @@ import (
 var rooms = []func(io.Writer){
 	jsondoc.Run,
 	agui.Run,
+	jsonstream.Run,
 }
 
 func main() {
