@@ -356,6 +356,18 @@ func TestChatQuirks(t *testing.T) {
 			openaiwire.Chunk(`{"content":"Hi"}`), delta(`{"index":0,"id":"c1"}`), delta(`{"index":0,"function":{"arguments":" "}}`), delta(`{}`), finish("stop"), done(),
 		}, want{text: "Hi", finish: "stop"}},
 
+		{"R4 half a character in each of two chunks", []openaiwire.Step{
+			openaiwire.Chunk(`{"content":"a\ud83d"}`), openaiwire.Chunk(`{"content":""}`), openaiwire.Chunk(`{"content":"\ude00\uD83D"}`), openaiwire.Chunk(`{"content":"\ude00"}`),
+			openaiwire.Chunk(`{"reasoning_content":"\ud83d"}`), openaiwire.Chunk(`{"reasoning_content":"\ude00"}`),
+			delta(`{"index":0,"id":"c1","function":{"name":"f","arguments":"{\"a\":\"\ud83d"}}`), delta(`{"index":1,"id":"c2","function":{"name":"f","arguments":"{\"b\":\"\ud83d"}}`),
+			delta(`{"index":0,"function":{"arguments":"\ude00\"}"}}`), delta(`{"index":1,"function":{"arguments":"\ude01\"}"}}`), finish("tool_calls"), done(),
+		}, want{text: "a😀😀", reasoning: "😀", calls: []call{{"f", `{"a":"😀"}`}, {"f", `{"b":"😁"}`}}, finish: "tool_calls", deltas: 4}},
+		{"R4 an escape in the arguments, cut between its halves, is the model's own text", []openaiwire.Step{
+			delta(`{"index":0,"id":"c1","function":{"name":"f","arguments":"{\"a\":\"\\ud83d"}}`), delta(`{"index":0,"function":{"arguments":"\\ude00\"}"}}`), finish("tool_calls"), done(),
+		}, want{calls: []call{{"f", `{"a":"\ud83d\ude00"}`}}, finish: "tool_calls", deltas: 2}},
+		{"R4 a half without another", []openaiwire.Step{openaiwire.Chunk(`{"content":"a\ud83d"}`), openaiwire.Chunk(`{"content":"b"}`), openaiwire.Chunk(`{"content":"\ude00c\ud83dd"}`), openaiwire.Chunk(`{"content":"\ud83d"}`), finish("stop"), done()},
+			want{text: "a\uFFFDb\uFFFDc\uFFFDd", finish: "stop"}},
+
 		{"reasoning in its several forms", []openaiwire.Step{
 			openaiwire.Chunk(`{"reasoning_content":"a","reasoning":"a"}`), openaiwire.Chunk(`{"reasoning":"b"}`), openaiwire.Chunk(`{"content":[{"type":"thinking","thinking":[{"type":"text","text":"c"}]},{"type":"text","text":"Hi"}]}`), finish("stop"), done(),
 		}, want{text: "Hi", reasoning: "abc", finish: "stop"}},

@@ -121,6 +121,13 @@ func TestResponsesQuirks(t *testing.T) {
 			added, piece(`{"q": "ab`), event("response.function_call_arguments.done", `"item_id":"fc_1","output_index":0,"arguments":"{\"q\": \"abc\"}"`),
 			event("response.output_item.done", `"output_index":0,"item":{"id":"fc_1","type":"function_call","call_id":"c1","name":"search","arguments":"{\"q\":7}"}`), completed(""),
 		}, want{calls: []call{{"search", `{"q":7}`}}, ids: []string{"c1"}, finish: "tool_calls", deltas: 4}},
+		{"R4 half a character in each of two deltas", []openaiwire.Step{
+			event("response.output_text.delta", `"item_id":"m","delta":"a\ud83d"`), event("response.output_text.delta", `"item_id":"m","delta":"\ude00"`), event("response.output_text.done", `"item_id":"m","text":"a\ud83d\ude00"`),
+			event("response.reasoning_text.delta", `"item_id":"r","delta":"\ud83d"`), event("response.reasoning_text.delta", `"item_id":"r","delta":"\ude00"`), event("response.reasoning_text.done", `"item_id":"r","text":"\ud83d\ude00"`),
+			event("response.output_item.added", `"output_index":2,"item":{"id":"fc_1","type":"function_call","call_id":"c1","name":"f","arguments":""}`),
+			event("response.function_call_arguments.delta", `"item_id":"fc_1","delta":"{\"a\":\"\ud83d"`), event("response.function_call_arguments.delta", `"item_id":"fc_1","delta":"\ude00"`),
+			event("response.function_call_arguments.delta", `"item_id":"fc_1","delta":"\ud83d"`), event("response.function_call_arguments.done", `"item_id":"fc_1","arguments":"{\"a\":\"\ud83d\ude00\ud83d\ude01\"}"`), completed(""),
+		}, want{text: "a😀", reasoning: "😀", calls: []call{{"f", `{"a":"😀😁"}`}}, ids: []string{"c1"}, finish: "tool_calls", deltas: 4}},
 		{"no stream at all", []openaiwire.Step{
 			openaiwire.Raw(`{"id":"resp_1","object":"response","created_at":5,"status":"completed","error":null,"output":[{"id":"m","type":"message","content":[{"type":"output_text","text":"Hi."}]},{"id":"fc_1","type":"function_call","call_id":"c1","name":"search","arguments":"{\"q\": \"abc\"}"}],"usage":{"input_tokens":1,"output_tokens":2}}`),
 		}, want{text: "Hi.", calls: abc, ids: []string{"c1"}, finish: "tool_calls", deltas: 1}},
