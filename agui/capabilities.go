@@ -130,15 +130,6 @@ type HumanInTheLoopCapabilities struct {
 // AppendJSON appends the capabilities as JSON.
 func (c *Capabilities) AppendJSON(dst []byte) []byte { return appendGroup(dst, c) }
 
-// MarshalJSON returns the capabilities as JSON.
-func (c *Capabilities) MarshalJSON() ([]byte, error) { return c.AppendJSON(nil), nil }
-
-// UnmarshalJSON reads capabilities; unknown members are kept.
-func (c *Capabilities) UnmarshalJSON(data []byte) error {
-	*c = Capabilities{}
-	return decodeInto(data, asObject{c}, &DecodeOptions{KeepUnknown: true})
-}
-
 // DecodeCapabilities reads capabilities. The error is a [*DecodeError].
 func DecodeCapabilities(data []byte, opts *DecodeOptions) (*Capabilities, error) {
 	c := &Capabilities{}

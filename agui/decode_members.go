@@ -230,18 +230,27 @@ func (d *decoder) messages() []Message {
 	d.history = true
 	out := []Message{}
 	d.array(func(int) {
-		role, whole, ok := d.union("role", knownRole)
-		switch {
-		case ok:
-			out = append(out, Message{Role: Role(role)})
-			d.object(&out[len(out)-1])
-		case !whole.IsAbsent():
-			id, _ := whole.Get("id")
-			out = append(out, Message{ID: id.Str(), Role: Role(role), Unknown: whole})
+		if m, ok := d.message(); ok {
+			out = append(out, m)
 		}
 	})
 	d.history = outer
 	return out
+}
+
+// message reads one message; false if it is to be dropped.
+func (d *decoder) message() (m Message, ok bool) {
+	role, whole, ok := d.union("role", knownRole)
+	switch {
+	case ok:
+		m.Role = Role(role)
+		d.object(&m)
+		return m, true
+	case whole.IsAbsent():
+		return m, false
+	}
+	id, _ := whole.Get("id")
+	return Message{ID: id.Str(), Role: Role(role), Unknown: whole}, true
 }
 
 // patch reads JSON Patch operations. An unknown op drops that operation and

@@ -65,15 +65,6 @@ func (in *RunAgentInput) AppendJSON(dst []byte) []byte {
 	return append(dst, '}')
 }
 
-// MarshalJSON returns the input as JSON.
-func (in *RunAgentInput) MarshalJSON() ([]byte, error) { return in.AppendJSON(nil), nil }
-
-// UnmarshalJSON reads an input; unknown members are kept.
-func (in *RunAgentInput) UnmarshalJSON(data []byte) error {
-	*in = RunAgentInput{}
-	return decodeInto(data, in, &DecodeOptions{KeepUnknown: true})
-}
-
 func (in *RunAgentInput) member(d *decoder, key []byte) bool {
 	switch string(key) {
 	case "threadId":

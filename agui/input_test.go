@@ -81,6 +81,15 @@ func TestJSONMethods(t *testing.T) {
 		{new(agui.Message), `{"id":"1","role":"planner","x":[1]}`},
 		{new(agui.RunAgentInput), `{"threadId":"t","runId":"r","messages":[],"future":1.0}`},
 		{new(agui.Interrupt), `{"id":"i","reason":"r","metadata":{"k":null}}`},
+		{new(agui.ToolCall), `{"id":"c","type":"function","function":{"name":"f","arguments":"{"},"future":1}`},
+		{new(agui.Tool), `{"name":"f","description":"d","parameters":{"type":"object"}}`},
+		{new(agui.Context), `{"description":"d","value":"v"}`},
+		{new(agui.ResumeEntry), `{"interruptId":"i","status":"resolved","payload":1.50}`},
+		{new(agui.TokenUsage), `{"model":"m","totalTokens":7}`},
+		{new(agui.Outcome), `{"type":"interrupt","interrupts":[{"id":"i","reason":"r"}]}`},
+		{new(agui.Outcome), `{"type":"postponed","until":1}`},
+		{new(agui.Content), `[{"type":"text","text":"t"},{"type":"hologram","beam":1}]`},
+		{new(agui.Content), `"text"`},
 		{new(agui.Capabilities), `{"state":{"snapshots":true,"deltas":false},"future":{}}`},
 	} {
 		if err := json.Unmarshal([]byte(c.text), c.into); err != nil {
@@ -91,8 +100,41 @@ func TestJSONMethods(t *testing.T) {
 		if err != nil || string(got) != c.text {
 			t.Errorf("%s became %s, %v", c.text, got, err)
 		}
-		if err := json.Unmarshal([]byte(`{"id":7,"threadId":7,"state":7}`), c.into); err == nil {
-			t.Errorf("%T takes nonsense", c.into)
+		if err := json.Unmarshal([]byte(`{"id":7,"threadId":7,"state":7,"name":7,"description":7,"model":7,"interruptId":7,"interrupts":7}`), c.into); err == nil {
+			if _, outcome := c.into.(*agui.Outcome); !outcome { // of unknown type, which is legal
+				t.Errorf("%T takes nonsense", c.into)
+			}
+		}
+		if again, _ := json.Marshal(c.into); string(again) != c.text {
+			if _, outcome := c.into.(*agui.Outcome); !outcome {
+				t.Errorf("%T was changed by nonsense to %s", c.into, again)
+			}
+		}
+	}
+	// By value too, inside structs of others; an event as an interface.
+	whole, err := json.Marshal(struct {
+		M agui.Message
+		C agui.Content
+		R []agui.ResumeEntry
+		E agui.Event
+		O *agui.Outcome
+	}{
+		agui.Message{ID: "1", Role: agui.RoleAssistant}, agui.Content{}, []agui.ResumeEntry{{InterruptID: "i", Status: agui.ResumeCancelled}},
+		&agui.StateSnapshot{}, nil,
+	})
+	want := `{"M":{"id":"1","role":"assistant"},"C":null,"R":[{"interruptId":"i","status":"cancelled"}],"E":{"type":"STATE_SNAPSHOT","snapshot":null},"O":null}`
+	if err != nil || string(whole) != want {
+		t.Errorf("got %s, %v", whole, err)
+	}
+	for _, text := range golden {
+		e, err := agui.DecodeEvent([]byte(text), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// encoding/json compacts and escapes what a method returns.
+		got, err := json.Marshal(e)
+		if back, err2 := agui.DecodeEvent(got, nil); err != nil || err2 != nil || string(agui.AppendEvent(nil, back, agui.V1)) != text {
+			t.Errorf("%s became %s, %v, %v", text, got, err, err2)
 		}
 	}
 }

@@ -134,22 +134,6 @@ func appendMessages(dst []byte, list []Message) []byte {
 	return append(dst, ']')
 }
 
-// MarshalJSON returns the message as JSON.
-func (m *Message) MarshalJSON() ([]byte, error) { return m.AppendJSON(nil), nil }
-
-// UnmarshalJSON reads a message; unknown members are kept.
-func (m *Message) UnmarshalJSON(data []byte) error {
-	list, err := DecodeMessages(append(append([]byte{'['}, data...), ']'), &DecodeOptions{KeepUnknown: true})
-	if err != nil {
-		return err
-	}
-	if len(list) != 1 || list[0].Role == "" {
-		return &DecodeError{Path: "/role", Reason: "required member is missing"}
-	}
-	*m = list[0]
-	return nil
-}
-
 // DecodeMessages reads an array of messages. The error is a [*DecodeError].
 func DecodeMessages(data []byte, opts *DecodeOptions) ([]Message, error) {
 	d := takeDecoder()

@@ -154,15 +154,6 @@ func (i *Interrupt) AppendJSON(dst []byte) []byte {
 	return append(dst, '}')
 }
 
-// MarshalJSON returns the interrupt as JSON.
-func (i *Interrupt) MarshalJSON() ([]byte, error) { return i.AppendJSON(nil), nil }
-
-// UnmarshalJSON reads an interrupt; unknown members are kept.
-func (i *Interrupt) UnmarshalJSON(data []byte) error {
-	*i = Interrupt{}
-	return decodeInto(data, i, &DecodeOptions{KeepUnknown: true})
-}
-
 func (i *Interrupt) member(d *decoder, key []byte) bool {
 	switch string(key) {
 	case "id":

@@ -59,6 +59,7 @@ type Reducer struct {
 	scratch  []Event
 	list     []*entry
 	byID     map[string]*entry  // the first message of that id
+	last     *entry             // what textOf found last; nil when the list has changed
 	calls    map[string]callRef // the first call of that id
 	state    jsondoc.Value
 	outcome  Reduction // Interrupts, PendingToolCallIDs and Result
@@ -244,6 +245,7 @@ func (r *Reducer) insert(i int, m *Message) *entry {
 	e := &entry{Message: *m}
 	e.ToolCalls = slices.Clone(m.ToolCalls)
 	r.list = slices.Insert(r.list, i, e)
+	r.last = nil
 	if r.byID == nil {
 		r.byID, r.calls = map[string]*entry{}, map[string]callRef{}
 	}
@@ -269,6 +271,7 @@ func (r *Reducer) note(e *entry) {
 
 // index finds everything anew.
 func (r *Reducer) index() {
+	r.last = nil
 	r.byID, r.calls = make(map[string]*entry, len(r.list)), map[string]callRef{}
 	for _, e := range r.list {
 		r.note(e)
@@ -278,7 +281,11 @@ func (r *Reducer) index() {
 // textOf returns the message that streamed text with this id goes to; none if
 // there is none or it is an activity.
 func (r *Reducer) textOf(id string) *entry {
+	if r.last != nil && r.last.ID == id {
+		return r.last
+	}
 	if e := r.byID[id]; e != nil && e.Role != RoleActivity {
+		r.last = e
 		return e
 	}
 	return nil

@@ -143,6 +143,7 @@ func (r *Reducer) activityDelta(e *ActivityDelta) error {
 // the other one stays as it is.
 func (r *Reducer) replace(m *entry, by *Message) *entry {
 	n := &entry{Message: *by}
+	r.last = nil
 	r.list[slices.Index(r.list, m)] = n
 	if len(m.ToolCalls) > 0 || slices.Contains(r.list, m) {
 		r.index() // the calls it had are gone, or only in its other place

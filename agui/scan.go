@@ -32,6 +32,9 @@ func (d *decoder) peek() byte {
 }
 
 func (d *decoder) space() {
+	if d.pos < len(d.data) && d.data[d.pos] > ' ' {
+		return // as almost always
+	}
 	for d.pos < len(d.data) {
 		switch d.data[d.pos] {
 		case ' ', '\t', '\n', '\r':
@@ -384,6 +387,9 @@ func (d *decoder) number() []byte {
 // is spelled. Where it is not one: if round, the nearest towards zero, else a
 // failure.
 func (d *decoder) integer(round bool) int64 {
+	if n, ok := d.plainInteger(); ok {
+		return n
+	}
 	start := d.pos
 	if c := d.peek(); c != '-' && (c < '0' || c > '9') {
 		d.fail("must be an integer, not " + d.kind())
@@ -407,6 +413,24 @@ func (d *decoder) integer(round bool) int64 {
 		d.report(start, "fraction cut off")
 	}
 	return int64(whole)
+}
+
+// plainInteger reads an integer of at most 15 digits without sign, fraction and
+// exponent: what timestamps and counts are.
+func (d *decoder) plainInteger() (int64, bool) {
+	n, i := int64(0), d.pos
+	for ; i < len(d.data) && '0' <= d.data[i] && d.data[i] <= '9'; i++ {
+		n = n*10 + int64(d.data[i]-'0')
+	}
+	digits := i - d.pos
+	if d.err != nil || digits == 0 || digits > 15 || digits > 1 && d.data[d.pos] == '0' {
+		return 0, false
+	}
+	if i < len(d.data) && (d.data[i] == '.' || d.data[i] == 'e' || d.data[i] == 'E') {
+		return 0, false
+	}
+	d.pos = i
+	return n, true
 }
 
 // any reads a JSON value of any kind.
