@@ -1,4 +1,5 @@
-// Package provider_test checks what the packages below may import. There is no package here.
+// Package provider_test checks what the packages below may import. There is no package
+// here.
 package provider_test
 
 import (
@@ -12,8 +13,9 @@ const module = "github.com/lockstep-go/lockstep/"
 // vendors are the SDKs, by the beginning of their import paths.
 var vendors = []string{"github.com/openai/", "github.com/Azure/", "github.com/AzureAD/"}
 
-// Who does not use a vendor's model compiles nothing of the vendor: its SDK is in its provider's package and in what is
-// built of everything (the binary, examples, tests across packages), and Azure's core not even in openaiprovider.
+// Who does not use a vendor's model compiles nothing of the vendor: its SDK is in its
+// provider's package and in what is built of everything (the binary, examples, tests
+// across packages), and Azure's core not even in openaiprovider.
 func TestVendorsStayInTheirPackages(t *testing.T) {
 	out, err := exec.Command("go", "list", "-e", "-f", `{{.ImportPath}} {{join .Deps " "}}`, module+"...").CombinedOutput()
 	if err != nil {

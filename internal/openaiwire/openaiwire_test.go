@@ -177,7 +177,8 @@ func TestRoutes(t *testing.T) {
 	}
 }
 
-// conversationOf is the request of a client with this system text and these further messages, in the form of either API.
+// conversationOf is the request of a client with this system text and these further
+// messages, in the form of either API.
 func conversationOf(responses bool, system string, messages string) *Request {
 	if responses {
 		return &Request{Path: "/v1/responses", Body: []byte(`{"model":"m","stream":true,"instructions":` + Quote(system) + `,"tools":[{"type":"function","name":"update_recipe"}],"input":[` + messages + `]}`)}
@@ -185,7 +186,8 @@ func conversationOf(responses bool, system string, messages string) *Request {
 	return &Request{Path: "/v1/chat/completions", Body: []byte(`{"model":"m","stream":true,"tools":[{"type":"function","function":{"name":"update_recipe"}}],"messages":[{"role":"system","content":` + Quote(system) + `},` + messages + `]}`)}
 }
 
-// The recipe conversation: create, change what is there (with a person's edits in it), talk, and close after a result.
+// The recipe conversation: create, change what is there (with a person's edits in it),
+// talk, and close after a result.
 func TestRecipeConversation(t *testing.T) {
 	edited := Carbonara()
 	edited.Title = "Grandma's Carbonara"

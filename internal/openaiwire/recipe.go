@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// Recipe is the state of the recipe demo, in the member order in which the model writes it.
+// Recipe is the state of the recipe demo, in the member order in which the model writes
+// it.
 type Recipe struct {
 	Title              string       `json:"title"`
 	SkillLevel         string       `json:"skill_level"`
@@ -52,7 +53,8 @@ func Carbonara() Recipe {
 	}
 }
 
-// Vegetarian is r without meat. Everything that is not meat stays as it is: what a person edited must still be there.
+// Vegetarian is r without meat. Everything that is not meat stays as it is: what a
+// person edited must still be there.
 func (r Recipe) Vegetarian() Recipe {
 	swap := func(text string) string {
 		for _, meat := range []string{"Guanciale", "Pancetta", "Bacon", "Chicken", "Beef"} {
@@ -84,9 +86,11 @@ func (r Recipe) Vegetarian() Recipe {
 // RecipeTool is the function by which the model writes a recipe.
 const RecipeTool = "update_recipe"
 
-// RecipeTurn is what the recipe model says next. After a tool's result it closes with a sentence. Where it is asked to make
-// something vegetarian it changes the recipe of the state that a system message shows; where it is asked to create or
-// improve one it writes it; any other question gets an answer in text and no call. n makes the call's id unique.
+// RecipeTurn is what the recipe model says next. After a tool's result it closes with a
+// sentence. Where it is asked to make something vegetarian it changes the recipe of the
+// state that a system message shows; where it is asked to create or improve one it
+// writes it; any other question gets an answer in text and no call. n makes the call's
+// id unique.
 func RecipeTurn(c Conversation, n int) Turn {
 	if len(c.Messages) > 0 && c.Messages[len(c.Messages)-1].Role == "tool" {
 		return Turn{Text: "Here's your recipe!", Input: 120, Output: 6}
@@ -118,8 +122,9 @@ func RecipeTurn(c Conversation, n int) Turn {
 	}
 }
 
-// StateRecipe finds the newest JSON object in text that has a recipe with a title. How a server writes the state into its prompt
-// is its own business; that it is JSON is all that is relied on.
+// StateRecipe finds the newest JSON object in text that has a recipe with a title. How
+// a server writes the state into its prompt is its own business; that it is JSON is all
+// that is relied on.
 func StateRecipe(text string) (Recipe, bool) {
 	var found Recipe
 	ok := false
@@ -148,7 +153,8 @@ type RecipeModel struct {
 	Cut int
 	// Pause lies between two chunks.
 	Pause time.Duration
-	// Check looks at a request first; what it returns with a status other than 0 is the answer.
+	// Check looks at a request first; what it returns with a status other than 0 is the
+	// answer.
 	Check func(*Request) Reply
 
 	calls atomic.Int64
@@ -179,7 +185,8 @@ func (m *RecipeModel) Answer(r *Request) Reply {
 	return Reply{Body: steps, Cut: m.Cut}
 }
 
-// RequireKey is a [RecipeModel.Check] that wants this key as a bearer token or as Azure's api-key.
+// RequireKey is a [RecipeModel.Check] that wants this key as a bearer token or as
+// Azure's api-key.
 func RequireKey(key string) func(*Request) Reply {
 	return func(r *Request) Reply {
 		if r.Header.Get("Authorization") == "Bearer "+key || r.Header.Get("Api-Key") == key {

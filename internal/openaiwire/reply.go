@@ -19,18 +19,20 @@ var Cuts = []int{1, 3, 7, Whole}
 type Reply struct {
 	// Status is the HTTP status; 0 means 200.
 	Status int
-	// Header is added to the answer's header. Content-Type is text/event-stream for 200 and application/json otherwise,
-	// unless it says something else.
+	// Header is added to the answer's header. Content-Type is text/event-stream for 200
+	// and application/json otherwise, unless it says something else.
 	Header http.Header
 	// Body is what is written, in order.
 	Body []Step
-	// Cut is the size of the pieces in bytes, each flushed: 0 flushes step by step, [Whole] not before a pause.
+	// Cut is the size of the pieces in bytes, each flushed: 0 flushes step by step,
+	// [Whole] not before a pause.
 	Cut int
 	// CRLF ends lines with \r\n instead of \n.
 	CRLF bool
 }
 
-// Step is one thing the server does while it answers. Make it with the functions of this package.
+// Step is one thing the server does while it answers. Make it with the functions of
+// this package.
 type Step struct {
 	bytes []byte
 	act   func(context.Context) error
@@ -88,7 +90,8 @@ func Hang() Step {
 	}}
 }
 
-// Drop breaks the connection: the client sees an unexpected end and not a finished body.
+// Drop breaks the connection: the client sees an unexpected end and not a finished
+// body.
 func Drop() Step { return Step{act: func(context.Context) error { return errDrop }} }
 
 // write sends the reply. Its error says that the reply did not reach its end.

@@ -23,14 +23,16 @@ type Request struct {
 	Header   http.Header
 	Body     []byte
 
-	// Gone is closed when the exchange is over: the reply was written, or the client went away. A test that cancels waits
-	// on it to see that the connection was given up.
+	// Gone is closed when the exchange is over: the reply was written, or the client
+	// went away. A test that cancels waits on it to see that the connection was given
+	// up.
 	Gone <-chan struct{}
 
 	aborted chan struct{}
 }
 
-// Aborted reports whether the client went away before the reply was complete. It is meaningful once Gone is closed.
+// Aborted reports whether the client went away before the reply was complete. It is
+// meaningful once Gone is closed.
 func (r *Request) Aborted() bool {
 	select {
 	case <-r.aborted:
@@ -43,11 +45,13 @@ func (r *Request) Aborted() bool {
 // Decode reads the request's body into v, which is what [json.Unmarshal] takes.
 func (r *Request) Decode(v any) error { return json.Unmarshal(r.Body, v) }
 
-// Responses reports whether the request is one of the Responses API; otherwise it is a Chat Completions request.
+// Responses reports whether the request is one of the Responses API; otherwise it is a
+// Chat Completions request.
 func (r *Request) Responses() bool { return strings.HasSuffix(r.Path, "/responses") }
 
-// Handler is an [http.Handler] that answers POST requests whose path ends in /chat/completions or /responses, whatever
-// comes before: OpenAI's own paths, Azure's deployments and Foundry's projects alike. Anything else gets 404.
+// Handler is an [http.Handler] that answers POST requests whose path ends in
+// /chat/completions or /responses, whatever comes before: OpenAI's own paths, Azure's
+// deployments and Foundry's projects alike. Anything else gets 404.
 type Handler struct {
 	// Answer is asked once for each request; it may be called from several goroutines.
 	Answer func(*Request) Reply
@@ -131,8 +135,9 @@ func start(t testing.TB, answer func(*Request) Reply, secure bool) *Server {
 	return s
 }
 
-// Script answers the first request with the first reply, and so on. A request after the last one fails the test: a client
-// that asks more often than the script knows has retried what it should not have.
+// Script answers the first request with the first reply, and so on. A request after the
+// last one fails the test: a client that asks more often than the script knows has
+// retried what it should not have.
 func Script(t testing.TB, replies ...Reply) func(*Request) Reply {
 	var mu sync.Mutex
 	next := 0

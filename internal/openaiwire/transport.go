@@ -6,8 +6,9 @@ import (
 	"testing"
 )
 
-// Transport cuts what a client reads into pieces of at most Cut bytes. The server's own cut is only a wish, because TCP may
-// join what was flushed apart; with this beside it a reader really sees one byte at a time.
+// Transport cuts what a client reads into pieces of at most Cut bytes. The server's own
+// cut is only a wish, because TCP may join what was flushed apart; with this beside it
+// a reader really sees one byte at a time.
 type Transport struct {
 	Base http.RoundTripper // nil means [http.DefaultTransport]
 	Cut  int               // 0 and [Whole] leave reads as they are
@@ -34,7 +35,8 @@ type cutBody struct {
 
 func (b cutBody) Read(p []byte) (int, error) { return b.ReadCloser.Read(p[:min(len(p), b.cut)]) }
 
-// Client is an HTTP client that reads at most cut bytes at a time and leaves no connection behind when the test ends.
+// Client is an HTTP client that reads at most cut bytes at a time and leaves no
+// connection behind when the test ends.
 func Client(t testing.TB, cut int) *http.Client {
 	base := http.DefaultTransport.(*http.Transport).Clone()
 	t.Cleanup(base.CloseIdleConnections)

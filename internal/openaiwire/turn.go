@@ -17,12 +17,14 @@ type Turn struct {
 	Reasoning string
 	Text      string
 	Calls     []Call
-	// Finish is a Chat Completions finish reason: "stop", "tool_calls", "length", "content_filter". Empty means "tool_calls"
-	// where there are calls and "stop" where there are none.
+	// Finish is a Chat Completions finish reason: "stop", "tool_calls", "length",
+	// "content_filter". Empty means "tool_calls" where there are calls and "stop" where
+	// there are none.
 	Finish string
 	// Input and Output are token counts; usage is sent if one of them is set.
 	Input, Output int
-	// Fragment is how many bytes of text or arguments go into one chunk, rounded to whole runes; 0 means 8.
+	// Fragment is how many bytes of text or arguments go into one chunk, rounded to
+	// whole runes; 0 means 8.
 	Fragment int
 }
 
@@ -37,7 +39,8 @@ func (t Turn) finish() string {
 	}
 }
 
-// Fragments cuts text into pieces of about n bytes, never inside a rune: on this wire a piece is a JSON string.
+// Fragments cuts text into pieces of about n bytes, never inside a rune: on this wire a
+// piece is a JSON string.
 func Fragments(text string, n int) []string {
 	if n <= 0 {
 		n = 8
@@ -63,7 +66,8 @@ func Quote(text string) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// Chunk is a Chat Completions chunk with one choice, number 0, that has this delta (JSON).
+// Chunk is a Chat Completions chunk with one choice, number 0, that has this delta
+// (JSON).
 func Chunk(delta string) Step { return Data(chunkJSON(delta, "null")) }
 
 // Finish is the chunk that ends choice 0.

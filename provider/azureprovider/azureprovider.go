@@ -5,23 +5,28 @@
 //		Config:     agent.Config{Instructions: "Be brief."},
 //	})
 //
-// With Entra ID, pass [Token] of an azcore.TokenCredential; package azidentity makes them, which this module imports in its
-// binary only. What holds for answers, failures, retries and time limits is said in package openaiprovider.
+// With Entra ID, pass [Token] of an azcore.TokenCredential; package azidentity makes
+// them, which this module imports in its binary only. What holds for answers, failures,
+// retries and time limits is said in package openaiprovider.
 //
 // # Versions
 //
-// Without an API version, or with "v1", requests go to /openai/v1/, where Azure's paths are OpenAI's own and the deployment is
-// the request's model. "preview" goes there too, with api-version=preview. A dated version such as "2024-10-21" goes to
-// /openai/deployments/NAME/chat/completions?api-version=…; versions before 2024-08-01 refuse stream_options and are not sent any.
+// Without an API version, or with "v1", requests go to /openai/v1/, where Azure's paths
+// are OpenAI's own and the deployment is the request's model. "preview" goes there too,
+// with api-version=preview. A dated version such as "2024-10-21" goes to
+// /openai/deployments/NAME/chat/completions?api-version=…; versions before 2024-08-01
+// refuse stream_options and are not sent any.
 //
-// Credentials are sent over https only, or over plain http to this machine's loopback addresses, which is for tests; they do
-// not follow a redirect to another origin. The environment's OPENAI_… variables are not read.
+// Credentials are sent over https only, or over plain http to this machine's loopback
+// addresses, which is for tests; they do not follow a redirect to another origin. The
+// environment's OPENAI_… variables are not read.
 //
 // # What was not tried
 //
-// The tests check paths, queries, headers, tokens and scopes against a local server. Nothing here has been run against the real
-// service. From the service's published reference, and so far only from there, come: the v1 paths, the scope of tokens, and the
-// version from which stream_options are accepted.
+// The tests check paths, queries, headers, tokens and scopes against a local server.
+// Nothing here has been run against the real service. From the service's published
+// reference, and so far only from there, come: the v1 paths, the scope of tokens, and
+// the version from which stream_options are accepted.
 package azureprovider
 
 import (
@@ -49,7 +54,8 @@ const DefaultScope = "https://cognitiveservices.azure.com/.default"
 type AgentConfig struct {
 	agent.Config
 
-	// Deployment is the name of the model's deployment, unless a run has [agent.WithModel].
+	// Deployment is the name of the model's deployment, unless a run has
+	// [agent.WithModel].
 	Deployment string
 	// APIVersion is "", "v1", "preview", or a dated version; see the package comment.
 	APIVersion string
@@ -60,17 +66,20 @@ type AgentConfig struct {
 	// Scopes replaces [DefaultScope], for other clouds.
 	Scopes []string
 
-	// IdleTimeout, Timeout, ReasoningSummary and EncryptedReasoning are those of [openaiprovider.AgentConfig].
+	// IdleTimeout, Timeout, ReasoningSummary and EncryptedReasoning are those of
+	// [openaiprovider.AgentConfig].
 	IdleTimeout        time.Duration
 	Timeout            time.Duration
 	ReasoningSummary   string
 	EncryptedReasoning bool
 
-	// OpenAIOptions are further options of the client. A custom HTTP client has to be an *http.Client.
+	// OpenAIOptions are further options of the client. A custom HTTP client has to be
+	// an *http.Client.
 	OpenAIOptions []option.RequestOption
 }
 
-// Credential is an API key or a token credential: see [APIKey] and [Token]. The zero value is refused.
+// Credential is an API key or a token credential: see [APIKey] and [Token]. The zero
+// value is refused.
 type Credential struct {
 	key   string
 	token azcore.TokenCredential
@@ -79,7 +88,8 @@ type Credential struct {
 // APIKey authenticates with a key of the resource.
 func APIKey(key string) Credential { return Credential{key: strings.TrimSpace(key)} }
 
-// Token authenticates with Entra ID. The credential has to cache its tokens, as those of azidentity do.
+// Token authenticates with Entra ID. The credential has to cache its tokens, as those
+// of azidentity do.
 func Token(credential azcore.TokenCredential) Credential { return Credential{token: credential} }
 
 // String and GoString keep the key out of logs.
@@ -93,8 +103,9 @@ func (c Credential) String() string {
 // GoString is String.
 func (c Credential) GoString() string { return c.String() }
 
-// NewAgent makes an agent on a deployment. The endpoint is the resource's address; /openai and what follows is ignored. It fails
-// for an endpoint, a version or a credential that cannot be used.
+// NewAgent makes an agent on a deployment. The endpoint is the resource's address;
+// /openai and what follows is ignored. It fails for an endpoint, a version or a
+// credential that cannot be used.
 func NewAgent(endpoint string, credential Credential, config AgentConfig) (*agent.Agent, error) {
 	u, err := azurewire.ParseEndpoint(endpoint)
 	if err != nil {

@@ -134,7 +134,8 @@ func TestStreamOptionsByVersion(t *testing.T) {
 	}
 }
 
-// L5: what Azure puts into a stream, at the beginning, between fragments and at the end. At every cut.
+// L5: what Azure puts into a stream, at the beginning, between fragments and at the
+// end. At every cut.
 func TestAzureChunks(t *testing.T) {
 	prompt := openaiwire.Data(`{"id":"","object":"","created":0,"model":"","choices":[],"prompt_filter_results":[{"prompt_index":0,"content_filter_results":{"hate":{"filtered":false,"severity":"safe"}}}]}`)
 	filter := openaiwire.Data(`{"id":"x","choices":[{"index":0,"finish_reason":null,"content_filter_results":{},"content_filter_offsets":{"check_offset":44,"start_offset":44,"end_offset":198}}]}`)
@@ -204,7 +205,8 @@ func TestRefusedConfigurations(t *testing.T) {
 	}
 }
 
-// Plain http works on this machine, for tests and emulators. (An endpoint elsewhere is refused above.)
+// Plain http works on this machine, for tests and emulators. (An endpoint elsewhere is
+// refused above.)
 func TestLoopback(t *testing.T) {
 	for _, cut := range openaiwire.Cuts {
 		s := openaiwire.New(t, func(r *openaiwire.Request) openaiwire.Reply { reply := turn(r); reply.Cut = cut; return reply })
@@ -245,7 +247,8 @@ func TestRedirect(t *testing.T) {
 	}
 }
 
-// What the service or the credential says in anger stays in the log, without the secrets.
+// What the service or the credential says in anger stays in the log, without the
+// secrets.
 func TestFailures(t *testing.T) {
 	leak := openaiwire.Quote("bad credential " + markerKey + " or " + markerToken + " or Bearer " + markerToken)
 	s := openaiwire.NewTLS(t, func(*openaiwire.Request) openaiwire.Reply {

@@ -1,22 +1,26 @@
-// Package foundryprovider answers one question: how does a model of a Microsoft Foundry project think?
+// Package foundryprovider answers one question: how does a model of a Microsoft Foundry
+// project think?
 //
 //	a := foundryprovider.NewAgent(endpoint, token, foundryprovider.ModelDeployment(model), foundryprovider.AgentConfig{
 //		Config: agent.Config{Middlewares: []agent.Middleware{…}},
 //	})
 //
-// The names are those of Microsoft Agent Framework for Go. The endpoint is the project's
-// (https://NAME.services.ai.azure.com/api/projects/PROJECT), the token an azcore.TokenCredential; package azidentity makes them,
-// which this module imports in its binary only. Requests go to the project's /openai/v1/, by the Responses API unless
-// [AgentConfig.ChatCompletions] says otherwise. What holds for answers, failures, retries and time limits is said in package
-// openaiprovider.
+// The names are those of Microsoft Agent Framework for Go. The endpoint is the
+// project's (https://NAME.services.ai.azure.com/api/projects/PROJECT), the token an
+// azcore.TokenCredential; package azidentity makes them, which this module imports in
+// its binary only. Requests go to the project's /openai/v1/, by the Responses API
+// unless [AgentConfig.ChatCompletions] says otherwise. What holds for answers,
+// failures, retries and time limits is said in package openaiprovider.
 //
-// The token is asked for [DefaultScope] and sent over https only, or over plain http to this machine's loopback addresses, which is
-// for tests; it does not follow a redirect to another origin. The environment's OPENAI_… variables are not read.
+// The token is asked for [DefaultScope] and sent over https only, or over plain http to
+// this machine's loopback addresses, which is for tests; it does not follow a redirect
+// to another origin. The environment's OPENAI_… variables are not read.
 //
 // # What was not tried
 //
-// The tests check path, headers, token and scope against a local server. Nothing here has been run against a real project. From
-// published sources, and so far only from there, come the path below the project and the scope. Agents that live in the service
+// The tests check path, headers, token and scope against a local server. Nothing here
+// has been run against a real project. From published sources, and so far only from
+// there, come the path below the project and the scope. Agents that live in the service
 // are not supported, only model deployments.
 package foundryprovider
 
@@ -56,13 +60,15 @@ type AgentConfig struct {
 	// Scopes replaces [DefaultScope], for other clouds.
 	Scopes []string
 
-	// IdleTimeout, Timeout, ReasoningSummary and EncryptedReasoning are those of [openaiprovider.AgentConfig].
+	// IdleTimeout, Timeout, ReasoningSummary and EncryptedReasoning are those of
+	// [openaiprovider.AgentConfig].
 	IdleTimeout        time.Duration
 	Timeout            time.Duration
 	ReasoningSummary   string
 	EncryptedReasoning bool
 
-	// OpenAIOptions are further options of the client. A custom HTTP client has to be an *http.Client.
+	// OpenAIOptions are further options of the client. A custom HTTP client has to be
+	// an *http.Client.
 	OpenAIOptions []option.RequestOption
 }
 
@@ -74,8 +80,8 @@ type ModelDeployment string
 
 func (m ModelDeployment) target() string { return strings.TrimSpace(string(m)) }
 
-// NewAgent makes an agent on a model of a project. If endpoint, credential or target cannot be used, every run of the agent fails
-// and says why; [New] says so at once.
+// NewAgent makes an agent on a model of a project. If endpoint, credential or target
+// cannot be used, every run of the agent fails and says why; [New] says so at once.
 func NewAgent(endpoint string, credential azcore.TokenCredential, target AgentTarget, config AgentConfig) *agent.Agent {
 	a, err := New(endpoint, credential, target, config)
 	if err == nil {

@@ -36,8 +36,9 @@ func (c *tokenSource) GetToken(_ context.Context, o policy.TokenRequestOptions) 
 	return azcore.AccessToken{Token: markerToken, ExpiresOn: time.Now().Add(time.Hour)}, nil
 }
 
-// The Go snippet of the page that Lockstep implements compiles and runs with only its import paths changed. It is the text
-// between the two lines; what it leaves to the reader is around it.
+// The Go snippet of the page that Lockstep implements compiles and runs with only its
+// import paths changed. It is the text between the two lines; what it leaves to the
+// reader is around it.
 func TestPageSnippet(t *testing.T) {
 	s := openaiwire.New(t, func(r *openaiwire.Request) openaiwire.Reply {
 		return openaiwire.Reply{Body: openaiwire.Turn{Text: "Grüezi", Fragment: 1}.Steps(r)}
@@ -53,7 +54,8 @@ func TestPageSnippet(t *testing.T) {
 					return
 				}
 				if update != nil {
-					// Inspect update contents and yield DataContent snapshots as needed.
+					// Inspect update contents and yield DataContent snapshots as
+					// needed.
 					update = withSnapshot(update)
 				}
 				if !yield(update, nil) {
@@ -95,7 +97,8 @@ func TestPageSnippet(t *testing.T) {
 	}
 }
 
-// withSnapshot adds a snapshot to every update that has text: a copy, as updates are read-only.
+// withSnapshot adds a snapshot to every update that has text: a copy, as updates are
+// read-only.
 func withSnapshot(u *agent.ResponseUpdate) *agent.ResponseUpdate {
 	if u.String() == "" {
 		return u

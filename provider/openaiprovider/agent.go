@@ -37,30 +37,38 @@ type AgentConfig struct {
 	// ProviderName is what the agent calls its provider; "openai" if empty.
 	ProviderName string
 
-	// IdleTimeout is how long the service may be silent, from the request to the first byte and then from byte to byte; comments
-	// that keep a connection alive are bytes too. It does not count with [agent.Stream](false). 0 is [DefaultIdleTimeout], less is no bound.
+	// IdleTimeout is how long the service may be silent, from the request to the first
+	// byte and then from byte to byte; comments that keep a connection alive are bytes
+	// too. It does not count with [agent.Stream](false). 0 is [DefaultIdleTimeout],
+	// less is no bound.
 	IdleTimeout time.Duration
-	// Timeout bounds one call of the model, retries included. 0 is [DefaultTimeout], less is no bound.
+	// Timeout bounds one call of the model, retries included. 0 is [DefaultTimeout],
+	// less is no bound.
 	Timeout time.Duration
 	// MaxEventBytes bounds one event of an answer. 0 is [DefaultMaxEventBytes].
 	MaxEventBytes int
 
-	// DeveloperRole sends system prompts as developer messages, which newer OpenAI models want and few other servers know.
+	// DeveloperRole sends system prompts as developer messages, which newer OpenAI
+	// models want and few other servers know.
 	DeveloperRole bool
-	// LegacyMaxTokens sends [agent.WithMaxOutputTokens] as max_tokens, for servers that do not know max_completion_tokens.
-	// Chat Completions only.
+	// LegacyMaxTokens sends [agent.WithMaxOutputTokens] as max_tokens, for servers that
+	// do not know max_completion_tokens. Chat Completions only.
 	LegacyMaxTokens bool
-	// OmitStreamOptions does not ask for the token counts of a streamed answer, for servers that refuse the question. (A server that
-	// says so is understood without.) Chat Completions only.
+	// OmitStreamOptions does not ask for the token counts of a streamed answer, for
+	// servers that refuse the question. (A server that says so is understood without.)
+	// Chat Completions only.
 	OmitStreamOptions bool
-	// EchoReasoning sends earlier reasoning back as reasoning_content, which some reasoning models want between tool calls
-	// and others refuse. Chat Completions only.
+	// EchoReasoning sends earlier reasoning back as reasoning_content, which some
+	// reasoning models want between tool calls and others refuse. Chat Completions
+	// only.
 	EchoReasoning bool
 
-	// ReasoningSummary asks for a readable summary of the reasoning: "auto", "concise", "detailed". Responses only.
+	// ReasoningSummary asks for a readable summary of the reasoning: "auto", "concise",
+	// "detailed". Responses only.
 	ReasoningSummary string
-	// EncryptedReasoning asks for the reasoning in sealed form and sends it back with the history, so that a reasoning model keeps its
-	// train of thought between tool calls. Models that do not reason refuse it. Responses only.
+	// EncryptedReasoning asks for the reasoning in sealed form and sends it back with
+	// the history, so that a reasoning model keeps its train of thought between tool
+	// calls. Models that do not reason refuse it. Responses only.
 	EncryptedReasoning bool
 
 	// RequestOptions are applied to every request, after the client's.
@@ -75,18 +83,20 @@ type (
 func (o chatParamsOpt) Value() any      { return openai.ChatCompletionNewParams(o) }
 func (o responsesParamsOpt) Value() any { return responses.ResponseNewParams(o) }
 
-// ChatCompletionNewParams starts each Chat Completions request from params. What the run says comes on top.
+// ChatCompletionNewParams starts each Chat Completions request from params. What the
+// run says comes on top.
 func ChatCompletionNewParams(params openai.ChatCompletionNewParams) agent.Option {
 	return chatParamsOpt(params)
 }
 
-// ResponsesNewParams starts each Responses request from params. What the run says comes on top.
+// ResponsesNewParams starts each Responses request from params. What the run says comes
+// on top.
 func ResponsesNewParams(params responses.ResponseNewParams) agent.Option {
 	return responsesParamsOpt(params)
 }
 
-// NewAgent makes an agent on the API that fits most servers, which is Chat Completions today. Say [NewChatCompletionsAgent] or
-// [NewResponsesAgent] if it matters.
+// NewAgent makes an agent on the API that fits most servers, which is Chat Completions
+// today. Say [NewChatCompletionsAgent] or [NewResponsesAgent] if it matters.
 func NewAgent(client openai.Client, config AgentConfig) *agent.Agent {
 	return NewChatCompletionsAgent(client, config)
 }

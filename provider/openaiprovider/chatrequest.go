@@ -115,7 +115,8 @@ func appendUser(to []openai.ChatCompletionMessageParamUnion, contents message.Co
 	return append(to, openai.UserMessage(parts))
 }
 
-// chatPart is a content of a user's message, text excepted. ok is false for contents that are not for the model.
+// chatPart is a content of a user's message, text excepted. ok is false for contents
+// that are not for the model.
 func chatPart(c message.Content) (part openai.ChatCompletionContentPartUnionParam, ok bool) {
 	switch c := c.(type) {
 	case *message.DataContent:
@@ -140,7 +141,8 @@ func chatPart(c message.Content) (part openai.ChatCompletionContentPartUnionPara
 		if c.TopLevelMediaType() == "image" || c.MediaType == "" {
 			return openai.ImageContentPart(openai.ChatCompletionContentPartImageImageURLParam{URL: c.URI, Detail: detail(c)}), true
 		}
-		// This API takes no addresses of files. The model should at least know that there is one.
+		// This API takes no addresses of files. The model should at least know that
+		// there is one.
 		return openai.TextContentPart("[" + c.MediaType + ": " + c.URI + "]"), true
 	case *message.HostedFileContent:
 		return openai.FileContentPart(openai.ChatCompletionContentPartFileFileParam{FileID: openai.String(c.FileID)}), true

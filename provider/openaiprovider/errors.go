@@ -14,22 +14,26 @@ import (
 	"github.com/lockstep-go/lockstep/provider/openaiprovider/internal/answer"
 )
 
-// Failure is why a model did not answer, in detail and for logs only. It is the cause behind the error that a run ends
-// with, whose own text is fixed and gives nothing away:
+// Failure is why a model did not answer, in detail and for logs only. It is the cause
+// behind the error that a run ends with, whose own text is fixed and gives nothing
+// away:
 //
 //	var f *openaiprovider.Failure
 //	if errors.As(err, &f) {
 //		log.Warn("the model failed", "status", f.Status, "request", f.RequestID, "detail", f)
 //	}
 //
-// Its texts are redacted: the keys and tokens that the request carried, and everything that looks like one, are replaced. They
-// may still quote what was sent to the model, because services do so.
+// Its texts are redacted: the keys and tokens that the request carried, and everything
+// that looks like one, are replaced. They may still quote what was sent to the model,
+// because services do so.
 type Failure struct {
 	// Endpoint is where the request went: host and path, without a query.
 	Endpoint string
-	// Status is the HTTP status, or 0 if there was no answer. It is 200 where an answer broke off.
+	// Status is the HTTP status, or 0 if there was no answer. It is 200 where an answer
+	// broke off.
 	Status int
-	// Code, Type and Message are the service's own words, if it had any. Message is at most 1 KB.
+	// Code, Type and Message are the service's own words, if it had any. Message is at
+	// most 1 KB.
 	Code, Type, Message string
 	// RequestID is the service's id of the request, to ask its operators with.
 	RequestID string
@@ -69,8 +73,8 @@ var (
 	ErrIdle = errors.New("the service was silent for too long")
 	// ErrTimeout means that the answer was not complete after [AgentConfig.Timeout].
 	ErrTimeout = errors.New("the answer took too long")
-	// ErrBrokenOff means that the answer ended without saying that it was over: the model is lost, and what it said so far
-	// is not an answer.
+	// ErrBrokenOff means that the answer ended without saying that it was over: the
+	// model is lost, and what it said so far is not an answer.
 	ErrBrokenOff = answer.ErrBrokenOff
 )
 
@@ -105,8 +109,8 @@ func (f *Failure) timedOut() bool {
 		errors.Is(f.Err, ErrIdle) || errors.Is(f.Err, ErrTimeout) || errors.As(f.Err, &network) && network.Timeout()
 }
 
-// hidden is an error whose text is replaced by a redacted one. It can be matched with [errors.Is] but not unwrapped: the
-// text of what is inside may hold a secret.
+// hidden is an error whose text is replaced by a redacted one. It can be matched with
+// [errors.Is] but not unwrapped: the text of what is inside may hold a secret.
 type hidden struct {
 	text  string
 	cause error
@@ -136,8 +140,9 @@ const maxDetail = 1 << 10
 
 const redacted = "[redacted]"
 
-// secretForms finds what looks like a key where it is not known which one it is: after a scheme's name, with a vendor's prefix, a
-// JSON web token, a long run of letters and digits.
+// secretForms finds what looks like a key where it is not known which one it is: after
+// a scheme's name, with a vendor's prefix, a JSON web token, a long run of letters and
+// digits.
 var secretForms = regexp.MustCompile(`(?i)\b(bearer|basic) +[a-z0-9._~+/=*-]{6,}|\b(sk|pk|key|tok)-[a-z0-9_*-]{6,}|\beyJ[a-z0-9_-]+\.[a-z0-9_-]+\.?[a-z0-9_-]*|\b[a-z0-9]{32,}\b`)
 
 // redact is for texts that somebody else wrote.
@@ -157,7 +162,8 @@ func (x *exchange) withoutSecrets(text string) string {
 	return text
 }
 
-// remember keeps what in a request is secret: every header and query value whose name says so.
+// remember keeps what in a request is secret: every header and query value whose name
+// says so.
 func (x *exchange) remember(req *http.Request) {
 	if req == nil {
 		return

@@ -17,7 +17,8 @@ import (
 	"github.com/lockstep-go/lockstep/tool/functool"
 )
 
-// Any server that speaks Chat Completions will do; this one holds a conversation about recipes.
+// Any server that speaks Chat Completions will do; this one holds a conversation about
+// recipes.
 func ExampleNewChatCompletionsAgent() {
 	model := httptest.NewServer(&openaiwire.Handler{Answer: new(openaiwire.RecipeModel).Answer})
 	defer model.Close()
@@ -42,12 +43,11 @@ func ExampleNewChatCompletionsAgent() {
 		}
 		fmt.Print(u)
 	}
-	// Output:
-	// the tool got: Classic Pasta Carbonara
-	// Here's your recipe!
+	// Output: the tool got: Classic Pasta Carbonara Here's your recipe!
 }
 
-// What a person sees of a failure is always the same; what the log says comes from the Failure behind it.
+// What a person sees of a failure is always the same; what the log says comes from the
+// Failure behind it.
 func ExampleFailure() {
 	model := httptest.NewServer(&openaiwire.Handler{Answer: func(*openaiwire.Request) openaiwire.Reply {
 		return openaiwire.Reply{Status: 401, Body: []openaiwire.Step{openaiwire.Raw(`{"error":{"code":"invalid_api_key","message":"Incorrect API key: sk-example-1"}}`)}}
@@ -63,7 +63,6 @@ func ExampleFailure() {
 	if errors.As(err, &f) {
 		fmt.Println(f.Status, f.Code, "|", f.Message)
 	}
-	// Output:
-	// model_error | The model could not answer. Please try again.
-	// 401 invalid_api_key | Incorrect API key: [redacted]
+	// Output: model_error | The model could not answer. Please try again. 401
+	// invalid_api_key | Incorrect API key: [redacted]
 }

@@ -16,8 +16,9 @@ import (
 	"github.com/lockstep-go/lockstep/provider/openaiprovider/internal/answer"
 )
 
-// finishGrace is how long an answer that has given its finish reason may be silent before it is taken as complete. What can
-// still come is the usage and [DONE]; there are servers that send neither and keep the connection open.
+// finishGrace is how long an answer that has given its finish reason may be silent
+// before it is taken as complete. What can still come is the usage and [DONE]; there
+// are servers that send neither and keep the connection open.
 const finishGrace = 10 * time.Second
 
 // maxErrorBody is how much of an error answer is read, in bytes.
@@ -25,13 +26,15 @@ const maxErrorBody = 64 << 10
 
 // exchange is one request and its answer.
 //
-// Nothing of it is ever asked for twice once the answer has begun: the SDK repeats a request only as long as there is no
-// answer with a good status, and what is read after that is passed on as it comes.
+// Nothing of it is ever asked for twice once the answer has begun: the SDK repeats a
+// request only as long as there is no answer with a good status, and what is read after
+// that is passed on as it comes.
 type exchange struct {
 	client  openai.Client
 	limits  limits
 	options []option.RequestOption
-	// again is asked about a request that was refused: it may give another body to try with.
+	// again is asked about a request that was refused: it may give another body to try
+	// with.
 	again func(*Failure) (body any, ok bool)
 
 	decode    answer.Decoder
@@ -97,14 +100,16 @@ func (x *exchange) run(parent context.Context, path string, body any, decode ans
 	}
 }
 
-// drain reads what is left behind an answer's end, usually nothing but the body's own end mark. A connection can only be used again
-// after that, and a new one costs a handshake per model call. Whoever keeps it open gets no more than a moment.
+// drain reads what is left behind an answer's end, usually nothing but the body's own
+// end mark. A connection can only be used again after that, and a new one costs a
+// handshake per model call. Whoever keeps it open gets no more than a moment.
 func (x *exchange) drain(body io.Reader) {
 	x.silence = 20 * time.Millisecond
 	_, _ = io.CopyN(io.Discard, body, 4<<10)
 }
 
-// post sends the request, with the client's retries, and returns the answer if its status is good.
+// post sends the request, with the client's retries, and returns the answer if its
+// status is good.
 func (x *exchange) post(ctx context.Context, path string, body any) (*http.Response, error) {
 	var res *http.Response
 	options := append([]option.RequestOption{option.WithMiddleware(x.attempt)}, x.options...)
@@ -140,15 +145,16 @@ func (x *exchange) attempt(req *http.Request, next option.MiddlewareNext) (*http
 	if res.StatusCode < http.StatusBadRequest {
 		return res, nil
 	}
-	// The SDK reads the whole body of an error, however long it is, and fails on one that is no JSON.
+	// The SDK reads the whole body of an error, however long it is, and fails on one
+	// that is no JSON.
 	x.errorBody, _ = io.ReadAll(io.LimitReader(res.Body, maxErrorBody))
 	_ = res.Body.Close()
 	res.Body = io.NopCloser(bytes.NewReader([]byte(`{"error":{}}`)))
 	return res, nil
 }
 
-// watchedBody lets the idle timer run while a read waits for the server, and only then: a reader that takes its time is no fault
-// of the server's.
+// watchedBody lets the idle timer run while a read waits for the server, and only then:
+// a reader that takes its time is no fault of the server's.
 type watchedBody struct {
 	io.ReadCloser
 	x *exchange

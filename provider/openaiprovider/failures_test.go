@@ -44,7 +44,8 @@ func head(t *testing.T, steps []openaiwire.Step, mark string) []openaiwire.Step 
 	return nil
 }
 
-// mustFail wants a stream that ends with this code, and checks that what people see gives nothing away.
+// mustFail wants a stream that ends with this code, and checks that what people see
+// gives nothing away.
 func mustFail(t *testing.T, stream agent.ResponseStream, code string) (*openaiprovider.Failure, *agent.Response) {
 	t.Helper()
 	r, err := stream.Collect()
@@ -87,8 +88,9 @@ func noSecrets(t *testing.T, err error) {
 	}
 }
 
-// P8, R9 and the contract: an answer that ends with neither finish reason nor [DONE] is a lost model, wherever it breaks off,
-// and whether the connection ends cleanly or not. What was said before stays said, once.
+// P8, R9 and the contract: an answer that ends with neither finish reason nor [DONE] is
+// a lost model, wherever it breaks off, and whether the connection ends cleanly or not.
+// What was said before stays said, once.
 func TestLostModel(t *testing.T) {
 	turn := openaiwire.Turn{Reasoning: "thinking", Text: "Hello", Calls: []openaiwire.Call{{ID: "c1", Name: "save", Arguments: `{"path":"/data/a"}`}}, Fragment: 4}
 	for name, newAgent := range apis {
@@ -110,7 +112,8 @@ func TestLostModel(t *testing.T) {
 					t.Run(fmt.Sprintf("%s,%s,%s,cut=%d", name, place, end, cut), func(t *testing.T) {
 						s := openaiwire.New(t, openaiwire.Script(t, openaiwire.Reply{Body: append(slices.Clip(part), last), Cut: cut}))
 						save := newCounter("save")
-						// Two retries are allowed and must not be made: the script knows one request.
+						// Two retries are allowed and must not be made: the script
+						// knows one request.
 						a := newAgent(t, s, cut, openaiprovider.AgentConfig{Model: "fake", Config: agent.Config{Tools: []tool.Tool{save}}}, option.WithMaxRetries(2))
 						failure, r := mustFail(t, a.RunText(t.Context(), "hi"), agui.CodeModelError)
 						if end == "cleanly" && !errors.Is(failure, openaiprovider.ErrBrokenOff) && place != "inside a data line" {
@@ -129,7 +132,8 @@ func TestLostModel(t *testing.T) {
 	}
 }
 
-// P9: whatever a server calls an error is one, in the middle of a stream too, and its text stays here.
+// P9: whatever a server calls an error is one, in the middle of a stream too, and its
+// text stays here.
 func TestServiceErrors(t *testing.T) {
 	prompt := "a very private question"
 	leak := `key sk-marker-0123456789abcdef Bearer sk-marker-0123456789abcdef and the prompt ` + prompt
@@ -285,7 +289,8 @@ func TestTimeouts(t *testing.T) {
 			t.Run(name+","+tt.name, func(t *testing.T) {
 				s := openaiwire.New(t, openaiwire.Script(t, openaiwire.Reply{Body: tt.steps}))
 				tt.config.Model = "fake"
-				// Retries are allowed: a server that was silent once is not asked again.
+				// Retries are allowed: a server that was silent once is not asked
+				// again.
 				a := newAgent(t, s, 0, tt.config, option.WithMaxRetries(2))
 				failure, _ := mustFail(t, a.RunText(t.Context(), "hi"), agui.CodeModelTimeout)
 				if !errors.Is(failure, tt.want) {
@@ -310,7 +315,8 @@ func gone(t *testing.T, r *openaiwire.Request) {
 	}
 }
 
-// A server that has everything said and keeps the connection open costs a moment, not the run.
+// A server that has everything said and keeps the connection open costs a moment, not
+// the run.
 func TestOpenEnd(t *testing.T) {
 	for name, newAgent := range apis {
 		t.Run(name, func(t *testing.T) {
@@ -337,7 +343,8 @@ func TestOpenEnd(t *testing.T) {
 	})
 }
 
-// A run that is stopped gives the connection up at once, however it is stopped, and gets its own error back.
+// A run that is stopped gives the connection up at once, however it is stopped, and
+// gets its own error back.
 func TestStop(t *testing.T) {
 	reason := errors.New("the person closed the page")
 	for name, newAgent := range apis {
@@ -389,7 +396,8 @@ func TestStop(t *testing.T) {
 	}
 }
 
-// R15: a fragment is passed on with the chunk it came in. The server does not go on before it was seen.
+// R15: a fragment is passed on with the chunk it came in. The server does not go on
+// before it was seen.
 func TestNoLatency(t *testing.T) {
 	for name, newAgent := range apis {
 		t.Run(name, func(t *testing.T) {
@@ -434,7 +442,8 @@ func isFragment(s openaiwire.Step) bool {
 	return strings.Contains(text, `"function":{"arguments":`) || strings.Contains(text, `arguments.delta`)
 }
 
-// Memory: an event, a line and a whole answer have bounds, and a run that meets one fails.
+// Memory: an event, a line and a whole answer have bounds, and a run that meets one
+// fails.
 func TestBounds(t *testing.T) {
 	big := strings.Repeat("x", 3000)
 	endless := make([]openaiwire.Step, 0, 64)

@@ -22,7 +22,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// markerKey is the secret of all tests. It may be in a request's header and nowhere else.
+// markerKey is the secret of all tests. It may be in a request's header and nowhere
+// else.
 const markerKey = "sk-marker-0123456789abcdef"
 
 func newClient(t testing.TB, s *openaiwire.Server, cut int, opts ...option.RequestOption) openai.Client {
@@ -44,7 +45,8 @@ type want struct {
 	deltas          int // fragments passed on; 0: not checked
 }
 
-// heard is what came out of a provider, with the rules checked that hold for every answer.
+// heard is what came out of a provider, with the rules checked that hold for every
+// answer.
 func heard(t *testing.T, stream agent.ResponseStream) (w want, ids []string) {
 	t.Helper()
 	byIndex := map[int]*message.FunctionCallDelta{}
@@ -134,8 +136,9 @@ func check(t *testing.T, stream agent.ResponseStream, w want) {
 	}
 }
 
-// atEveryCut runs test with the steps at cuts 1, 3, 7 and whole, and with \r\n at the smallest. Long answers are cut where
-// they are read only: a million flushes would test the loopback device.
+// atEveryCut runs test with the steps at cuts 1, 3, 7 and whole, and with \r\n at the
+// smallest. Long answers are cut where they are read only: a million flushes would test
+// the loopback device.
 func atEveryCut(t *testing.T, steps []openaiwire.Step, test func(t *testing.T, s *openaiwire.Server, cut int)) {
 	for _, cut := range openaiwire.Cuts {
 		for _, crlf := range []bool{false, true} {
@@ -406,8 +409,9 @@ func (c *counter) Call(_ context.Context, args string) (any, error) {
 	return "done", nil
 }
 
-// R9: arguments that were cut by length never reach the tool, not even when what is there happens to be valid JSON or when the
-// server claims afterwards that it has finished.
+// R9: arguments that were cut by length never reach the tool, not even when what is
+// there happens to be valid JSON or when the server claims afterwards that it has
+// finished.
 func TestCutByLengthNeverRuns(t *testing.T) {
 	half := `{"index":0,"id":"c1","function":{"name":"save","arguments":"{\"path\":\"/data/a\",\"mode\":\"del"}}`
 	whole := `{"index":0,"id":"c1","function":{"name":"save","arguments":"{\"path\":\"/data/a\"}"}}`
@@ -436,7 +440,8 @@ func TestCutByLengthNeverRuns(t *testing.T) {
 				if got := r.String(); got != "I could not save it." {
 					t.Errorf("text %q", got)
 				}
-				// The model got the call back as an object, and was told why it did not run.
+				// The model got the call back as an object, and was told why it did not
+				// run.
 				c, err := s.Requests()[1].Conversation()
 				if err != nil {
 					t.Fatal(err)

@@ -16,8 +16,9 @@ import (
 	"github.com/lockstep-go/lockstep/tool/functool"
 )
 
-// The recipe conversation over both APIs, at every cut: the model writes a recipe by a tool call in fragments, hears of its
-// result and closes; in the second turn it changes what the state says.
+// The recipe conversation over both APIs, at every cut: the model writes a recipe by a
+// tool call in fragments, hears of its result and closes; in the second turn it changes
+// what the state says.
 func TestRecipe(t *testing.T) {
 	type input struct {
 		Recipe openaiwire.Recipe `json:"recipe"`

@@ -38,8 +38,9 @@ func function(t tool.Tool) (functionTool, error) {
 	return functionTool{name: t.Name(), description: t.Description(), parameters: parameters}, nil
 }
 
-// schemaMembers is a schema as the SDK takes it. Its members keep their JSON text and with it their order: models write
-// the members of an object in the order in which the schema lists them.
+// schemaMembers is a schema as the SDK takes it. Its members keep their JSON text and
+// with it their order: models write the members of an object in the order in which the
+// schema lists them.
 func schemaMembers(schema jsondoc.Value) (map[string]any, error) {
 	if schema.IsAbsent() || schema.IsNull() {
 		return nil, nil
@@ -80,8 +81,9 @@ func responseFormat(opts []agent.Option) (f jsonFormat, ok bool, err error) {
 	return f, true, nil
 }
 
-// strictSchema makes a schema one that strict mode accepts: every object is closed and all of its members are required.
-// That is what the service wants; it fills members that have nothing to say with what their own schema allows.
+// strictSchema makes a schema one that strict mode accepts: every object is closed and
+// all of its members are required. That is what the service wants; it fills members
+// that have nothing to say with what their own schema allows.
 func strictSchema(schema jsondoc.Value) jsondoc.Value {
 	switch schema.Kind() {
 	case jsondoc.KindArray:
@@ -118,9 +120,10 @@ func strictSchema(schema jsondoc.Value) jsondoc.Value {
 	return out.With("required", jsondoc.Array(required...)).With("additionalProperties", jsondoc.Bool(false))
 }
 
-// historyArguments is the arguments of an earlier call as they go back to the model: always a JSON object. Many servers parse the
-// history and refuse the whole conversation for one call that the model wrote badly. (Behind a tool loop that is repaired
-// already; an agent without one comes here.)
+// historyArguments is the arguments of an earlier call as they go back to the model:
+// always a JSON object. Many servers parse the history and refuse the whole
+// conversation for one call that the model wrote badly. (Behind a tool loop that is
+// repaired already; an agent without one comes here.)
 func historyArguments(arguments string) string {
 	var object map[string]json.RawMessage
 	if json.Unmarshal([]byte(arguments), &object) != nil || object == nil {
@@ -129,13 +132,15 @@ func historyArguments(arguments string) string {
 	return arguments
 }
 
-// detail is how closely a model should look at an image, which callers say in a content's additional properties.
+// detail is how closely a model should look at an image, which callers say in a
+// content's additional properties.
 func detail(c message.Content) string {
 	word, _ := c.Header().AdditionalProperties["detail"].(string)
 	return word
 }
 
-// audioFormat is the name that the APIs have for a media type, or empty if they take no such audio.
+// audioFormat is the name that the APIs have for a media type, or empty if they take no
+// such audio.
 func audioFormat(mediaType string) string {
 	switch base, _, _ := mime.ParseMediaType(mediaType); base {
 	case "audio/wav", "audio/x-wav", "audio/wave", "audio/vnd.wave":
@@ -155,7 +160,8 @@ func isText(mediaType string) bool {
 
 var notInFileNames = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
 
-// fileName is the name that a file has to have for the APIs, which tell its type by its end.
+// fileName is the name that a file has to have for the APIs, which tell its type by its
+// end.
 func fileName(name, mediaType string) string {
 	if name != "" {
 		return name

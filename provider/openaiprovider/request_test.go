@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -147,7 +148,8 @@ func TestAudio(t *testing.T) {
 }
 
 func TestTools(t *testing.T) {
-	// The order of properties is the order in which models write them: it has to survive.
+	// The order of properties is the order in which models write them: it has to
+	// survive.
 	schema := parse(t, `{"type":"object","properties":{"title":{"type":"string"},"amount":{"type":"number","maximum":9007199254740993},"a":{"type":"null"}},"required":["title"]}`)
 	withTools := agent.WithTools(tool.NewDeclaration("save", "Saves.", schema), tool.NewDeclaration("ping", "", jsondoc.Value{}))
 	const chatTools = `"tools":[{"type":"function","function":{"name":"save","description":"Saves.","parameters":` + "%" + `}},{"type":"function","function":{"name":"ping","parameters":{"type":"object","properties":{}}}}]`
@@ -225,7 +227,8 @@ func TestSettings(t *testing.T) {
 	got = asked(t, "chat", old, []*message.Message{message.NewSystem("s"), message.NewAssistant(&message.TextReasoningContent{Text: "hm"}, &message.TextContent{Text: "a"}), message.NewText("hi")}, agent.WithMaxOutputTokens(5))
 	sameJSON(t, `{"model":"fake","stream":true,"max_tokens":5,"messages":[{"role":"developer","content":"s"},{"role":"assistant","content":"a","reasoning_content":"hm"},{"role":"user","content":"hi"}]}`, got)
 
-	// What the vendor alone offers goes through its own parameters, under what the run says.
+	// What the vendor alone offers goes through its own parameters, under what the run
+	// says.
 	got = asked(t, "chat", openaiprovider.AgentConfig{}, hi, openaiprovider.ChatCompletionNewParams(openai.ChatCompletionNewParams{ServiceTier: "flex", User: openai.String("u"), Temperature: openai.Float(1)}), agent.WithTemperature(0.25))
 	sameJSON(t, `{"model":"fake","stream":true,"stream_options":{"include_usage":true},"service_tier":"flex","user":"u","temperature":0.25,"messages":[{"role":"user","content":"hi"}]}`, got)
 	got = asked(t, "responses", openaiprovider.AgentConfig{}, hi, openaiprovider.ResponsesNewParams(responses.ResponseNewParams{ServiceTier: "flex", Store: openai.Bool(true)}))
@@ -251,7 +254,8 @@ func TestNoStream(t *testing.T) {
 	}
 }
 
-// A server that refuses stream_options is asked once more without, and from then on without.
+// A server that refuses stream_options is asked once more without, and from then on
+// without.
 func TestStreamOptionsRefused(t *testing.T) {
 	s := openaiwire.New(t, func(r *openaiwire.Request) openaiwire.Reply {
 		if strings.Contains(string(r.Body), "stream_options") {
@@ -309,6 +313,24 @@ func TestConcurrentRuns(t *testing.T) {
 	}
 }
 
+// A local server needs no key, and its address no slash at the end. Both come from the environment as often as not.
+func TestEnvironment(t *testing.T) {
+	s := openaiwire.New(t, openaiwire.Script(t, openaiwire.Reply{Body: openaiwire.Turn{Text: "ok"}.Chat()}))
+	t.Setenv("OPENAI_BASE_URL", strings.TrimSuffix(s.BaseURL(), "/"))
+	for _, name := range []string{"OPENAI_API_KEY", "OPENAI_ADMIN_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"} {
+		t.Setenv(name, "")
+		os.Unsetenv(name)
+	}
+	client := openai.NewClient(option.WithHTTPClient(openaiwire.Client(t, 0)))
+	r, err := openaiprovider.NewAgent(client, openaiprovider.AgentConfig{Model: "llama3"}).RunText(t.Context(), "hi").Collect()
+	if err != nil || r.String() != "ok" {
+		t.Fatalf("%q, %v", r, err)
+	}
+	if got := s.Requests()[0].Header.Get("Authorization"); got != "" || s.Requests()[0].Path != "/v1/chat/completions" {
+		t.Errorf("%s, authorization %q", s.Requests()[0].Path, got)
+	}
+}
+
 func TestNoModel(t *testing.T) {
 	for api, newAgent := range apis {
 		s := openaiwire.New(t, openaiwire.Script(t))
@@ -352,7 +374,8 @@ type nameOnly struct{}
 func (nameOnly) Name() string        { return "mystery" }
 func (nameOnly) Description() string { return "" }
 
-// The client is the caller's: its middleware, headers and queries are used, and RequestOptions come on top.
+// The client is the caller's: its middleware, headers and queries are used, and
+// RequestOptions come on top.
 func TestRequestOptions(t *testing.T) {
 	s := openaiwire.New(t, openaiwire.Script(t, openaiwire.Reply{Body: openaiwire.Turn{Text: "ok"}.Chat()}))
 	a := apis["chat"](t, s, 0, openaiprovider.AgentConfig{Model: "fake", RequestOptions: []option.RequestOption{option.WithHeader("X-Team", "b"), option.WithQuery("q", "1")}}, option.WithHeader("X-Team", "a"))

@@ -57,7 +57,8 @@ func replaced(steps []openaiwire.Step, pairs ...string) (out []openaiwire.Step) 
 	return out
 }
 
-// What servers that imitate the Responses API leave out, and what the kinds L1 to L12 look like here.
+// What servers that imitate the Responses API leave out, and what the kinds L1 to L12
+// look like here.
 func TestResponsesQuirks(t *testing.T) {
 	turn := openaiwire.Turn{Reasoning: "hm, größer…", Text: "Grüezi 👋", Fragment: 4, Input: 3, Output: 4, Calls: []openaiwire.Call{
 		{ID: "c1", Name: "get_weather", Arguments: `{"city":"Zürich"}`}, {ID: "c2", Name: "get_time", Arguments: `{"tz":"UTC"}`},
@@ -159,7 +160,8 @@ func TestResponsesQuirks(t *testing.T) {
 	}
 }
 
-// Sealed reasoning comes out with its id and goes back with it, before the call that it belongs to.
+// Sealed reasoning comes out with its id and goes back with it, before the call that it
+// belongs to.
 func TestSealedReasoning(t *testing.T) {
 	for _, cut := range openaiwire.Cuts {
 		t.Run(fmt.Sprint("cut=", cut), func(t *testing.T) {

@@ -108,7 +108,8 @@ func appendInput(to responses.ResponseInputParam, contents message.Contents) res
 	return append(to, responses.ResponseInputItemParamOfMessage(parts, responses.EasyInputMessageRoleUser))
 }
 
-// responsesPart is a content of a user's message, text excepted. ok is false for contents that are not for the model.
+// responsesPart is a content of a user's message, text excepted. ok is false for
+// contents that are not for the model.
 func responsesPart(c message.Content) (part responses.ResponseInputContentUnionParam, ok bool) {
 	file := func(f responses.ResponseInputFileParam) (responses.ResponseInputContentUnionParam, bool) {
 		return responses.ResponseInputContentUnionParam{OfInputFile: &f}, true
@@ -149,8 +150,9 @@ func responsesPart(c message.Content) (part responses.ResponseInputContentUnionP
 	return part, false
 }
 
-// appendOutput adds what the model said: text, calls and sealed reasoning, in the order in which they were said, since
-// a call without the reasoning before it means less to the model.
+// appendOutput adds what the model said: text, calls and sealed reasoning, in the order
+// in which they were said, since a call without the reasoning before it means less to
+// the model.
 func (p *provider) appendOutput(to responses.ResponseInputParam, contents message.Contents) responses.ResponseInputParam {
 	var text strings.Builder
 	flush := func() {
@@ -177,7 +179,8 @@ func (p *provider) appendOutput(to responses.ResponseInputParam, contents messag
 				continue
 			}
 			flush()
-			// Without the item's own id: the service would look for the reasoning item that it belongs to.
+			// Without the item's own id: the service would look for the reasoning item
+			// that it belongs to.
 			to = append(to, responses.ResponseInputItemParamOfFunctionCall(historyArguments(c.Arguments), c.CallID, c.Name))
 		}
 	}
@@ -191,7 +194,8 @@ func responsesTools(params *responses.ResponseNewParams, opts []agent.Option) er
 		if err != nil {
 			return err
 		}
-		// Strict is what the service does when nothing is said; it refuses most schemas then.
+		// Strict is what the service does when nothing is said; it refuses most schemas
+		// then.
 		definition := responses.FunctionToolParam{Name: f.name, Parameters: f.parameters, Strict: openai.Bool(false)}
 		if f.description != "" {
 			definition.Description = openai.String(f.description)

@@ -1,5 +1,5 @@
-// Package azurewire answers one question: how does an OpenAI client reach a service of Azure? It is what azureprovider and
-// foundryprovider have in common.
+// Package azurewire answers one question: how does an OpenAI client reach a service of
+// Azure? It is what azureprovider and foundryprovider have in common.
 package azurewire
 
 import (
@@ -15,8 +15,9 @@ import (
 	"github.com/openai/openai-go/v3/option"
 )
 
-// ParseEndpoint reads the address of a resource or a project, without a slash at its end. Its error never repeats what was
-// given: people paste addresses with keys in them.
+// ParseEndpoint reads the address of a resource or a project, without a slash at its
+// end. Its error never repeats what was given: people paste addresses with keys in
+// them.
 func ParseEndpoint(raw string) (*url.URL, error) {
 	raw = strings.TrimSpace(raw)
 	if raw == "" {
@@ -40,17 +41,20 @@ func loopback(u *url.URL) bool {
 	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// Dated are the options for a dated API version, where the path names the deployment: the SDK's own way.
+// Dated are the options for a dated API version, where the path names the deployment:
+// the SDK's own way.
 func Dated(endpoint *url.URL, version string) []option.RequestOption {
 	return append(local(endpoint), azure.WithEndpoint(endpoint.String(), version))
 }
 
 type pathKey struct{}
 
-// V1 are the options for a service whose paths are OpenAI's own, below base, with version as api-version unless it is empty.
+// V1 are the options for a service whose paths are OpenAI's own, below base, with
+// version as api-version unless it is empty.
 //
-// The SDK checks credentials, origins and redirects for Azure only where WithEndpoint was used, and that rewrites paths to the
-// dated form. So the path is put aside before and put back after.
+// The SDK checks credentials, origins and redirects for Azure only where WithEndpoint
+// was used, and that rewrites paths to the dated form. So the path is put aside before
+// and put back after.
 func V1(base *url.URL, version string) []option.RequestOption {
 	root := *base
 	root.Path += "/"
@@ -75,7 +79,8 @@ func V1(base *url.URL, version string) []option.RequestOption {
 	return append(options, option.WithQuery("api-version", version))
 }
 
-// local lets a plain http endpoint through, which ParseEndpoint accepts on this machine only.
+// local lets a plain http endpoint through, which ParseEndpoint accepts on this machine
+// only.
 func local(endpoint *url.URL) []option.RequestOption {
 	if endpoint.Scheme == "http" {
 		return []option.RequestOption{azure.WithUnsafeAllowHTTP()}

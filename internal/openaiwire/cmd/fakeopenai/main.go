@@ -1,10 +1,12 @@
-// Command fakeopenai is a model server without a model: it holds the recipe conversation over OpenAI's wire (Chat
-// Completions and Responses), so that a whole system can be tried end to end with no key and no network.
+// Command fakeopenai is a model server without a model: it holds the recipe
+// conversation over OpenAI's wire (Chat Completions and Responses), so that a whole
+// system can be tried end to end with no key and no network.
 //
 //	fakeopenai --addr 127.0.0.1:0 --cut 3
 //
-// It prints one line on standard output, "listening on http://127.0.0.1:PORT/v1", which is the base URL for a client. It
-// ends on SIGINT and SIGTERM, and by itself after --for.
+// It prints one line on standard output, "listening on http://127.0.0.1:PORT/v1", which
+// is the base URL for a client. It ends on SIGINT and SIGTERM, and by itself after
+// --for.
 package main
 
 import (

@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// The program says where it listens, answers there, wants its key, and ends when it is told.
+// The program says where it listens, answers there, wants its key, and ends when it is
+// told.
 func TestRun(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()

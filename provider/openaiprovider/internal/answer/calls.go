@@ -10,10 +10,12 @@ import (
 	"github.com/lockstep-go/lockstep/message"
 )
 
-// maxCalls bounds the calls of one model turn. No model makes a thousand; a broken server that opens one with every chunk does.
+// maxCalls bounds the calls of one model turn. No model makes a thousand; a broken
+// server that opens one with every chunk does.
 const maxCalls = 1024
 
-// callDelta is what one entry of a chunk says about a tool call, with everything empty that the server left out.
+// callDelta is what one entry of a chunk says about a tool call, with everything empty
+// that the server left out.
 type callDelta struct {
 	place     integer // the server's index
 	id        string
@@ -21,20 +23,25 @@ type callDelta struct {
 	arguments fragment
 }
 
-// callTable finds out which call a fragment belongs to. The protocol is simple (index says which, the first fragment has id
-// and name) and kept by few: servers leave the index out, send 0 for every call, send the id or the name again with
-// each fragment or with the second one only, a new random id with each fragment, or no id at all. The rules, so that two
-// calls are never merged and none is split:
+// callTable finds out which call a fragment belongs to. The protocol is simple (index
+// says which, the first fragment has id and name) and kept by few: servers leave the
+// index out, send 0 for every call, send the id or the name again with each fragment or
+// with the second one only, a new random id with each fragment, or no id at all. The
+// rules, so that two calls are never merged and none is split:
 //
-//  1. A known id means its call, unless name and another index say that the server gave one id to two calls.
-//  2. Otherwise the index tells the place, and without an index the place is the call that was opened last. At a place nobody
-//     has seen, a fragment with an id or a name opens a call; one with neither can only go on with the last.
-//  3. At a known place a fragment opens another call only if it has a name, since no call can begin without, and
-//     something says that it is another one: another name, or another id, or no id but a new object after a complete one.
-//     (The name may come first and the object with the next fragment.)
+//  1. A known id means its call, unless name and another index say that the server gave
+//     one id to two calls.
+//  2. Otherwise the index tells the place, and without an index the place is the call
+//     that was opened last. At a place nobody has seen, a fragment with an id or a name
+//     opens a call; one with neither can only go on with the last.
+//  3. At a known place a fragment opens another call only if it has a name, since no
+//     call can begin without, and something says that it is another one: another name,
+//     or another id, or no id but a new object after a complete one. (The name may come
+//     first and the object with the next fragment.)
 //  4. Everything else goes on with the call at the place.
 //
-// A call keeps the id that it was opened with; one without gets one from here. Fragments are held back until the name is known.
+// A call keeps the id that it was opened with; one without gets one from here.
+// Fragments are held back until the name is known.
 type callTable struct {
 	calls   []*openCall
 	byID    map[string]*openCall // every id that a server used for a call
@@ -62,7 +69,8 @@ var errTooManyCalls = fmt.Errorf("the model made more than %d tool calls in one 
 // errNamelessCall says that arguments came for a call that never got a name.
 var errNamelessCall = errors.New("a tool call without a name")
 
-// add takes one fragment and returns what it adds to its call, or nil if there is nothing to pass on.
+// add takes one fragment and returns what it adds to its call, or nil if there is
+// nothing to pass on.
 func (t *callTable) add(d callDelta) (*message.FunctionCallDelta, error) {
 	c := t.find(d)
 	if c != nil && c.again && d.id == "" && d.name == "" && c.json.complete() && beginsObject(d.arguments.text) {
@@ -105,8 +113,9 @@ func (t *callTable) find(d callDelta) *openCall {
 	case d.name != at.name:
 		return nil
 	case d.id == "":
-		// A name that is sent again with a new object: another call of the same tool, from a server without ids. Only
-		// after "{}" at one index it is more likely a server that begins every call with an empty object.
+		// A name that is sent again with a new object: another call of the same tool,
+		// from a server without ids. Only after "{}" at one index it is more likely a
+		// server that begins every call with an empty object.
 		if at.json.complete() && beginsObject(d.arguments.text) && (!d.place.set || !at.json.empty) {
 			return nil
 		}
@@ -137,7 +146,7 @@ func (t *callTable) open(d callDelta) *openCall {
 
 // extend adds a fragment to its call.
 func (t *callTable) extend(c *openCall, d callDelta) *message.FunctionCallDelta {
-	if d.id != "" && t.byID[d.id] == nil {
+	if d.id != "" && t.byID[d.id] == nil && len(t.byID) < 4*maxCalls { // a server may send a new one for ever
 		t.byID[d.id] = c
 	}
 	if c.serverID == "" {
@@ -171,7 +180,8 @@ func (t *callTable) extend(c *openCall, d callDelta) *message.FunctionCallDelta 
 	return &message.FunctionCallDelta{Index: c.index, CallID: c.id, Name: c.name, Arguments: arguments, Restart: restart}
 }
 
-// end says whether the calls can be handed over. A call that never got a name and never said anything is forgotten.
+// end says whether the calls can be handed over. A call that never got a name and never
+// said anything is forgotten.
 func (t *callTable) end() error {
 	for _, c := range t.calls {
 		if c.name == "" && len(bytes.TrimSpace(c.held)) > 0 {
@@ -181,8 +191,8 @@ func (t *callTable) end() error {
 	return nil
 }
 
-// jsonScan follows JSON text just far enough to know where its first value ends. It does not check the text; that is done
-// once, on the whole, by whoever runs the tool.
+// jsonScan follows JSON text just far enough to know where its first value ends. It
+// does not check the text; that is done once, on the whole, by whoever runs the tool.
 type jsonScan struct {
 	depth int
 	state scanState
@@ -201,8 +211,8 @@ const (
 
 func (s *jsonScan) complete() bool { return s.state == scanComplete }
 
-// write takes the next piece. It reports true if the piece begins a new object behind a complete one: the text so far
-// does not count any more.
+// write takes the next piece. It reports true if the piece begins a new object behind a
+// complete one: the text so far does not count any more.
 func (s *jsonScan) write(text string) (restarted bool) {
 	for i := 0; i < len(text); i++ {
 		c := text[i]
@@ -226,7 +236,8 @@ func (s *jsonScan) write(text string) (restarted bool) {
 			continue
 		}
 		if s.state == scanComplete {
-			// Only at the beginning of a fragment: "{}{}" in one piece is what the model wrote, and no JSON.
+			// Only at the beginning of a fragment: "{}{}" in one piece is what the
+			// model wrote, and no JSON.
 			if c != '{' || strings.TrimLeft(text[:i], " \t\r\n") != "" {
 				continue
 			}

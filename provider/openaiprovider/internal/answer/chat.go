@@ -10,9 +10,11 @@ import (
 	"github.com/lockstep-go/lockstep/message"
 )
 
-// chatChunk is what is read of a Chat Completions chunk, or of an answer in one piece, whose choice has a message in place of
-// a delta. What servers are known to send in several forms stays raw. The SDK's types are not used for reading: they do
-// not know reasoning_content, and cannot tell an index of 0 from none without looking at the raw text again.
+// chatChunk is what is read of a Chat Completions chunk, or of an answer in one piece,
+// whose choice has a message in place of a delta. What servers are known to send in
+// several forms stays raw. The SDK's types are not used for reading: they do not know
+// reasoning_content, and cannot tell an index of 0 from none without looking at the raw
+// text again.
 type chatChunk struct {
 	ID      word            `json:"id"`
 	Created integer         `json:"created"`
@@ -64,8 +66,9 @@ type chatUsage struct {
 	} `json:"completion_tokens_details"`
 }
 
-// Chat turns the events of one Chat Completions answer into updates. It reads choice 0 only: this module asks for one
-// choice, and mixing two would be worse than missing one. It has no clock, no goroutine and no I/O.
+// Chat turns the events of one Chat Completions answer into updates. It reads choice 0
+// only: this module asks for one choice, and mixing two would be worse than missing
+// one. It has no clock, no goroutine and no I/O.
 type Chat struct {
 	calls  callTable
 	text   pair
@@ -166,7 +169,8 @@ func (s *Chat) Complete() bool { return s.done || s.finish != "" }
 // Ended reports whether nothing more can come.
 func (s *Chat) Ended() bool { return s.done }
 
-// Close returns the last update, with the reason why the model stopped and what it cost.
+// Close returns the last update, with the reason why the model stopped and what it
+// cost.
 func (s *Chat) Close() (*agent.ResponseUpdate, error) {
 	if err := s.calls.end(); err != nil {
 		return nil, err
@@ -226,8 +230,9 @@ func (u *chatUsage) details() message.UsageDetails {
 	return d
 }
 
-// moreSevere returns the finish reason that counts of two. Gateways send two, the second being "stop" as often as not; that
-// an answer was cut must not get lost behind it, or a tool would run with half of its arguments.
+// moreSevere returns the finish reason that counts of two. Gateways send two, the
+// second being "stop" as often as not; that an answer was cut must not get lost behind
+// it, or a tool would run with half of its arguments.
 func moreSevere(a, b string) string {
 	if severity(b) > severity(a) {
 		return b
@@ -252,7 +257,8 @@ func severity(reason string) int {
 	}
 }
 
-// finishReason is a vendor's reason in the words of package agent. An answer that ended without one ended with [DONE].
+// finishReason is a vendor's reason in the words of package agent. An answer that ended
+// without one ended with [DONE].
 func finishReason(reason string, calls bool) string {
 	switch reason {
 	case "", "stop", "tool_calls", "function_call":

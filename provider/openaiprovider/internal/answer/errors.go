@@ -5,12 +5,14 @@ import (
 	"encoding/json"
 )
 
-// ServiceError is an error that the service reported, in its own words: for logs, once they are redacted.
+// ServiceError is an error that the service reported, in its own words: for logs, once
+// they are redacted.
 type ServiceError struct{ Code, Type, Message string }
 
 func (s *ServiceError) Error() string { return cmp.Or(s.Message, s.Code, s.Type, "no reason given") }
 
-// parseError reads an error member: an object in OpenAI's form, or whatever a gateway puts there.
+// parseError reads an error member: an object in OpenAI's form, or whatever a gateway
+// puts there.
 func parseError(raw json.RawMessage) *ServiceError {
 	var object struct {
 		Code    json.RawMessage `json:"code"`

@@ -9,8 +9,9 @@ import (
 	"unicode/utf8"
 )
 
-// The types here read members that servers send in several forms. Each takes everything: a member that makes no sense is as
-// good as none, and no reason to lose the answer.
+// The types here read members that servers send in several forms. Each takes
+// everything: a member that makes no sense is as good as none, and no reason to lose
+// the answer.
 
 // integer is a whole number: as such, in quotes, or with a fraction of zero.
 type integer struct {
@@ -73,8 +74,9 @@ func unquote(data []byte) string {
 	return text
 }
 
-// fragment is a piece of a text that goes on in another event. Servers that cut texts by UTF-16 units send one half of a
-// surrogate pair in each of two pieces; Go strings cannot hold halves, so they are kept beside the text.
+// fragment is a piece of a text that goes on in another event. Servers that cut texts
+// by UTF-16 units send one half of a surrogate pair in each of two pieces; Go strings
+// cannot hold halves, so they are kept beside the text.
 type fragment struct {
 	text       string
 	head, tail rune // the half that the piece begins or ends with, or 0

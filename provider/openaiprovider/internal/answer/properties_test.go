@@ -20,8 +20,8 @@ import (
 // made is a call as a model means it.
 type made struct{ id, name, arguments string }
 
-// servers are the ways in which servers are known to say which call a fragment belongs to. Each gets the call's number and
-// whether the fragment is its first.
+// servers are the ways in which servers are known to say which call a fragment belongs
+// to. Each gets the call's number and whether the fragment is its first.
 var servers = map[string]struct {
 	sequential bool // one call after the other, never interleaved
 	write      func(n int, c made, first bool) (place integer, id, name string)
@@ -70,8 +70,8 @@ var ids int
 
 func rapidID() string { ids++; return fmt.Sprint("random-", ids) }
 
-// TestCallsNeverMixed: whatever the server's habit, however the arguments are cut and the fragments interleaved, what
-// comes out is the calls that the model made.
+// TestCallsNeverMixed: whatever the server's habit, however the arguments are cut and
+// the fragments interleaved, what comes out is the calls that the model made.
 func TestCallsNeverMixed(t *testing.T) {
 	for habit, server := range servers {
 		t.Run(habit, rapid.MakeCheck(func(t *rapid.T) {
@@ -80,7 +80,8 @@ func TestCallsNeverMixed(t *testing.T) {
 			pieces := make([][]string, n)
 			left := 0
 			for i := range calls {
-				// Never {}: without ids two calls of one tool without arguments cannot be told from one.
+				// Never {}: without ids two calls of one tool without arguments cannot
+				// be told from one.
 				arguments, _ := json.Marshal(map[string]any{"k": drawJSON(t, 3)})
 				calls[i] = made{fmt.Sprint("c", i), rapid.SampledFrom([]string{"f", "g"}).Draw(t, "name"), string(arguments)}
 				pieces[i] = cutText(t, calls[i].arguments)
@@ -165,7 +166,8 @@ func drawJSON(t *rapid.T, depth int) any {
 	return object
 }
 
-// cutText cuts text into pieces; the first may be empty, as with servers that open a call before they write it.
+// cutText cuts text into pieces; the first may be empty, as with servers that open a
+// call before they write it.
 func cutText(t *rapid.T, text string) (pieces []string) {
 	if rapid.Bool().Draw(t, "open first") {
 		pieces = append(pieces, "")
@@ -192,7 +194,8 @@ type oneByte struct{ r io.Reader }
 
 func (o oneByte) Read(p []byte) (int, error) { return o.r.Read(p[:min(1, len(p))]) }
 
-// FuzzAnswer: no body makes a decoder panic, break the rules of fragments, or depend on how its bytes were cut.
+// FuzzAnswer: no body makes a decoder panic, break the rules of fragments, or depend on
+// how its bytes were cut.
 func FuzzAnswer(f *testing.F) {
 	turn := openaiwire.Turn{Reasoning: "hm", Text: "Grüezi", Calls: []openaiwire.Call{{ID: "c1", Name: "f", Arguments: `{"a":1}`}, {ID: "c2", Name: "g", Arguments: `{}`}}, Input: 1, Output: 2}
 	for responses, steps := range map[bool][]openaiwire.Step{false: turn.Chat(), true: turn.Responses()} {

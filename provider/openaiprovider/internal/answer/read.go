@@ -1,5 +1,6 @@
-// Package answer answers one question: what does a model's answer say? It reads the body of an answer on OpenAI's wire, event by
-// event, and makes updates of it. It has no clock, no goroutine and no network, and knows no SDK.
+// Package answer answers one question: what does a model's answer say? It reads the
+// body of an answer on OpenAI's wire, event by event, and makes updates of it. It has
+// no clock, no goroutine and no network, and knows no SDK.
 package answer
 
 import (
@@ -15,14 +16,17 @@ import (
 	"github.com/lockstep-go/lockstep/agui"
 )
 
-// Decoder turns the events of one answer into updates. [Chat] and [Responses] are decoders.
+// Decoder turns the events of one answer into updates. [Chat] and [Responses] are
+// decoders.
 type Decoder interface {
 	// Event takes one event and returns what it adds, or nil.
 	Event(name string, data []byte) (*agent.ResponseUpdate, error)
-	// Complete reports whether the answer has said that it is over, Ended whether nothing more can come.
+	// Complete reports whether the answer has said that it is over, Ended whether
+	// nothing more can come.
 	Complete() bool
 	Ended() bool
-	// Close returns the last update. It is called once, after an answer that was complete.
+	// Close returns the last update. It is called once, after an answer that was
+	// complete.
 	Close() (*agent.ResponseUpdate, error)
 }
 
@@ -39,8 +43,9 @@ var (
 	ErrBrokenOff = errors.New("the answer broke off")
 )
 
-// Read yields what an answer's body says, event by event, and at last why the model stopped and what it cost. The sequence ends
-// without an error if and only if the answer was complete.
+// Read yields what an answer's body says, event by event, and at last why the model
+// stopped and what it cost. The sequence ends without an error if and only if the
+// answer was complete.
 func Read(body io.Reader, limits Limits, decode Decoder) iter.Seq2[*agent.ResponseUpdate, error] {
 	return func(yield func(*agent.ResponseUpdate, error) bool) {
 		r := bufio.NewReader(&cappedReader{body, limits.Body})
@@ -81,11 +86,12 @@ func Read(body io.Reader, limits Limits, decode Decoder) iter.Seq2[*agent.Respon
 	}
 }
 
-// frames reads a body as server-sent events. A last event whose empty line is missing counts, against the grammar: there are
-// gateways that leave it out, the last event is the one that matters most, and JSON tells by itself whether it is whole.
+// frames reads a body as server-sent events. A last event whose empty line is missing
+// counts, against the grammar: there are gateways that leave it out, the last event is
+// the one that matters most, and JSON tells by itself whether it is whole.
 //
-// The SDK's decoder is not used. It cannot tell [DONE] from a dead connection, takes "error":null for an error, and puts
-// no bound on an event of many lines.
+// The SDK's decoder is not used. It cannot tell [DONE] from a dead connection, takes
+// "error":null for an error, and puts no bound on an event of many lines.
 func frames(r io.Reader, limit int) func() (name string, data []byte, err error) {
 	frames := agui.NewReader(r, &agui.ReaderOptions{
 		MaxLine: limit, MaxFrame: limit, KeepUnterminated: true,
@@ -115,8 +121,9 @@ func (c *cappedReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// wholeJSON reports whether the body is one JSON object and not a stream: what was asked for, or what a server without
-// streaming answers. Its Content-Type is not asked, because it is wrong as often as the rest.
+// wholeJSON reports whether the body is one JSON object and not a stream: what was
+// asked for, or what a server without streaming answers. Its Content-Type is not asked,
+// because it is wrong as often as the rest.
 func wholeJSON(r *bufio.Reader) bool {
 	for n := 1; n <= r.Size(); n++ {
 		head, err := r.Peek(n)
@@ -132,7 +139,8 @@ func wholeJSON(r *bufio.Reader) bool {
 	return false
 }
 
-// oneObject is a reader of events for a body that is one JSON object: an event with all of it, then the end mark.
+// oneObject is a reader of events for a body that is one JSON object: an event with all
+// of it, then the end mark.
 func oneObject(r io.Reader, limit int) func() (name string, data []byte, err error) {
 	calls := 0
 	return func() (string, []byte, error) {

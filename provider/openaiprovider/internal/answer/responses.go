@@ -15,11 +15,13 @@ import (
 	"github.com/lockstep-go/lockstep/message"
 )
 
-// SealMark stands between the id and the sealed text of a reasoning item in [message.TextReasoningContent.ProtectedData]. The service
-// wants both back, and neither has a colon in it.
+// SealMark stands between the id and the sealed text of a reasoning item in
+// [message.TextReasoningContent.ProtectedData]. The service wants both back, and
+// neither has a colon in it.
 const SealMark = ":"
 
-// responsesEvent is what is read of an event of the Responses API. See [chatChunk] for why not the SDK's types.
+// responsesEvent is what is read of an event of the Responses API. See [chatChunk] for
+// why not the SDK's types.
 type responsesEvent struct {
 	Type         string             `json:"type"`
 	Object       string             `json:"object"` // "response" where the answer came in one piece
@@ -77,9 +79,10 @@ type responsesUsage struct {
 	} `json:"output_tokens_details"`
 }
 
-// Responses turns the events of one Responses answer into updates. The API says most things three times (as deltas, when an
-// item is done, and in the last event); servers that imitate it leave one or two of them out. So what was said is compared
-// with what was passed on, and only the rest goes out. It has no clock, no goroutine and no I/O.
+// Responses turns the events of one Responses answer into updates. The API says most
+// things three times (as deltas, when an item is done, and in the last event); servers
+// that imitate it leave one or two of them out. So what was said is compared with what
+// was passed on, and only the rest goes out. It has no clock, no goroutine and no I/O.
 type Responses struct {
 	id     string
 	made   time.Time
@@ -151,7 +154,8 @@ func (s *Responses) contents(ev *responsesEvent) (message.Contents, error) {
 	case "response.output_item.added", "response.output_item.done":
 		if ev.Item != nil {
 			done := ev.Type == "response.output_item.done"
-			// One that does not say which it is: the one that is open ends, and another one begins.
+			// One that does not say which it is: the one that is open ends, and another
+			// one begins.
 			another := !done || s.last != nil && s.last.done
 			return s.item(ev.Item, s.output(another, ev.OutputIndex, ev.Item.ID, ev.Item.CallID), done)
 		}
@@ -229,8 +233,9 @@ func (s *Responses) begin(r *responsesResponse) {
 	}
 }
 
-// output finds the item that has one of these ids (the item's own, then a call's) or this index, or makes one. Where nothing at all says which item it is, it is
-// another one or the last.
+// output finds the item that has one of these ids (the item's own, then a call's) or
+// this index, or makes one. Where nothing at all says which item it is, it is another
+// one or the last.
 func (s *Responses) output(another bool, index integer, ids ...string) *responsesOutput {
 	n, indexed := index.n, index.set
 	placed := indexed || ids[0] != ""
@@ -284,7 +289,8 @@ func (s *Responses) item(item *responsesItem, out *responsesOutput, done bool) (
 		if !call.sent && item.CallID != "" {
 			call.id = item.CallID
 		}
-		// The arguments of an item that begins are what is there already: nothing, or all of it.
+		// The arguments of an item that begins are what is there already: nothing, or
+		// all of it.
 		return call.whole(item.Arguments.text), nil
 	case "message":
 		for i, p := range item.Content {
@@ -305,8 +311,8 @@ func (s *Responses) item(item *responsesItem, out *responsesOutput, done bool) (
 	return contents, nil
 }
 
-// pass is what a piece adds to a part: a delta always something, the whole only if nothing of the part was passed on before.
-// first tells whether it is the part's first.
+// pass is what a piece adds to a part: a delta always something, the whole only if
+// nothing of the part was passed on before. first tells whether it is the part's first.
 func (out *responsesOutput) pass(part string, f fragment, delta bool) (text string, first bool) {
 	p := out.said[part]
 	if p != nil && !delta {
