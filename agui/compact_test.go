@@ -207,7 +207,7 @@ func TestCompact(t *testing.T) {
 // TestCompactLaws checks the three laws of Compact on generated streams, cut at
 // every place.
 func TestCompactLaws(t *testing.T) {
-	n := 250
+	n := 150
 	if long() {
 		n = 5000
 	}
