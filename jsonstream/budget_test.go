@@ -2,6 +2,8 @@ package jsonstream
 
 import (
 	"fmt"
+	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -228,5 +230,36 @@ func TestRateOptions(t *testing.T) {
 	normal := count(nil)
 	if none > 40 || slow < none+20 || slow > 150 || heavy <= none || heavy >= normal || normal < 700 {
 		t.Errorf("%d patches without a rate, %d at one frame a second, %d at 2 KiB a second, %d by default", none, slow, heavy, normal)
+	}
+}
+
+// Bad or merely odd input costs memory in proportion to its length.
+func TestMemoryIsProportional(t *testing.T) {
+	key := strings.Repeat("k", 4000)
+	texts := map[string]string{
+		"long names in one another": strings.Repeat(`{"`+key+`":`, 500) + "1" + strings.Repeat("}", 500),
+		"cut off there":             strings.Repeat(`{"`+key+`":`, 500),
+		"levels":                    strings.Repeat(strings.Repeat(`[`, 500)+strings.Repeat("]", 500)[:499]+",", 1),
+		"levels without end":        strings.Repeat(`{"":`, 200_000),
+		"nothing":                   strings.Repeat(" ", 1<<20),
+		"one number":                strings.Repeat("1", 1<<20),
+		"one string":                `"` + strings.Repeat(`\u0000`, 1<<17) + `"`,
+		"a thousand repetitions":    strings.Repeat(`{"a":[1,2,3]}`, 1000),
+	}
+	for name, text := range texts {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		view := jsondoc.Object()
+		p := NewPredictor(view, []Target{{Path: "/x"}}, nil)
+		for i, piece := range cut(text, 1000) {
+			p.Feed(time.Time{}.Add(time.Duration(i)*10*time.Millisecond), piece)
+		}
+		_, _, _ = p.End(time.Time{})
+		runtime.ReadMemStats(&after)
+		if n := after.TotalAlloc - before.TotalAlloc; n > uint64(100*len(text)+1<<20) {
+			t.Errorf("%s: %d bytes were allocated for a text of %d", name, n, len(text))
+		} else {
+			t.Logf("%-26s %9d bytes allocated for %8d", name, n, len(text))
+		}
 	}
 }

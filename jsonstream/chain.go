@@ -18,9 +18,8 @@ import (
 
 // node is one container of the chain.
 type node struct {
-	path     jsondoc.Pointer
-	pathSize int    // of its encoding
-	token    string // the path's last
+	token    string // its own, the path's last. See track.path for the path
+	pathSize int    // of the path's encoding
 	sent     int    // children that the view has, one that was open included
 	closed   bool
 	value    jsondoc.Value // once closed
@@ -63,19 +62,31 @@ func (t *track) open(m *machine, i int) *frame { return &m.stack[t.level+i] }
 
 // link makes the node i of the chain, whose parent is there.
 func (t *track) link(m *machine, i int, base jsondoc.Value) node {
-	n := node{path: t.spot.place, base: base}
-	if i > 0 {
-		if f := t.open(m, i-1); f.array {
-			n.token = strconv.Itoa(f.count)
-		} else {
-			n.token = f.name
+	if i == 0 {
+		n := node{base: base, pathSize: encodedLen(string(t.spot.place))}
+		if _, token, ok := t.spot.place.Parent(); ok {
+			n.token = token
 		}
-		n.path = t.chain[i-1].path.Child(n.token)
-	} else if tokens := n.path.Tokens(); len(tokens) > 0 {
-		n.token = tokens[len(tokens)-1]
+		return n
 	}
-	n.pathSize = encodedLen(string(n.path))
+	n := node{base: base}
+	if f := t.open(m, i-1); f.array {
+		n.token = strconv.Itoa(f.count)
+	} else {
+		n.token = f.name
+	}
+	n.pathSize = t.chain[i-1].pathSize + tokenSize(n.token)
 	return n
+}
+
+// path is the pointer to node i. It is made when an operation needs it: a pointer
+// in each node would take the square of the depth in memory.
+func (t *track) path(i int) jsondoc.Pointer {
+	p := []byte(t.spot.place)
+	for j := 1; j <= i; j++ {
+		p = appendToken(p, t.chain[j].token)
+	}
+	return jsondoc.Pointer(p)
 }
 
 // settle notes that the view has all that shows now.
@@ -153,14 +164,26 @@ func (t *track) tailNow(m *machine) (int, jsondoc.Value) {
 }
 
 func (t *track) tailPath() jsondoc.Pointer {
-	if t.tail.at < 0 {
+	switch i := t.tail.at; {
+	case i < 0:
 		return t.spot.place
+	case t.tail.item:
+		return t.path(i).Index(t.chain[i].sent - 1)
+	default:
+		return t.path(i).Child(t.tail.name)
 	}
-	n := &t.chain[t.tail.at]
-	if t.tail.item {
-		return n.path.Index(n.sent - 1)
+}
+
+// tailPathSize is the size of tailPath's encoding.
+func (t *track) tailPathSize() int {
+	switch i := t.tail.at; {
+	case i < 0:
+		return encodedLen(string(t.spot.place))
+	case t.tail.item:
+		return t.chain[i].pathSize + 1 + digits(t.chain[i].sent-1)
+	default:
+		return t.chain[i].pathSize + tokenSize(t.tail.name)
 	}
-	return n.path.Child(t.tail.name)
 }
 
 // closed notes that the container at a stack level has become v.

@@ -1,6 +1,8 @@
 package jsonstream
 
 import (
+	"strconv"
+
 	"github.com/lockstep-go/lockstep/jsondoc"
 )
 
@@ -58,7 +60,7 @@ func (e Edit) Path() jsondoc.Pointer {
 	if e.parent == nil {
 		return ""
 	}
-	return e.parent.pointer().child(e.Name, e.Index)
+	return jsondoc.Pointer(appendPlace(e.parent.pointer(), e.Name, e.Index))
 }
 
 // place is an open or closed container's place in the text. Places are kept as a
@@ -70,18 +72,16 @@ type place struct {
 	index  int
 }
 
-type pathBuilder jsondoc.Pointer
-
-func (p *place) pointer() pathBuilder {
+func (p *place) pointer() []byte {
 	if p.parent == nil {
-		return ""
+		return nil
 	}
-	return pathBuilder(p.parent.pointer().child(p.name, p.index))
+	return appendPlace(p.parent.pointer(), p.name, p.index)
 }
 
-func (p pathBuilder) child(name string, index int) jsondoc.Pointer {
+func appendPlace(p []byte, name string, index int) []byte {
 	if index >= 0 {
-		return jsondoc.Pointer(p).Index(index)
+		return strconv.AppendInt(append(p, '/'), int64(index), 10)
 	}
-	return jsondoc.Pointer(p).Child(name)
+	return appendToken(p, name)
 }

@@ -59,7 +59,7 @@ type Error struct {
 func (e *Error) Error() string {
 	at := "at the top"
 	if e.Path != "" {
-		at = "in " + string(e.Path)
+		at = "in " + quoted(string(e.Path))
 	}
 	return fmt.Sprintf("jsonstream: %s at byte %d, %s: %s", e.Kind, e.Offset, at, e.Reason)
 }

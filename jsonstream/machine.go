@@ -1,6 +1,7 @@
 package jsonstream
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/lockstep-go/lockstep/jsondoc"
@@ -291,14 +292,31 @@ func (m *machine) value() jsondoc.Value {
 
 // path is where the machine stands: the innermost open value.
 func (m *machine) path() jsondoc.Pointer {
-	var p jsondoc.Pointer
+	var p []byte
 	for i := range m.stack {
 		f := &m.stack[i]
 		switch {
 		case f.array && (i+1 < len(m.stack) || m.state != afterValue):
-			p = p.Index(f.count)
+			p = strconv.AppendInt(append(p, '/'), int64(f.count), 10)
 		case f.inMember:
-			p = p.Child(f.name)
+			p = appendToken(p, f.name)
+		}
+	}
+	return jsondoc.Pointer(p)
+}
+
+// appendToken appends a token to a pointer. Pointer.Child copies the pointer, so
+// that one with n tokens would cost n².
+func appendToken(p []byte, token string) []byte {
+	p = append(p, '/')
+	for i := range len(token) {
+		switch c := token[i]; c {
+		case '~':
+			p = append(p, "~0"...)
+		case '/':
+			p = append(p, "~1"...)
+		default:
+			p = append(p, c)
 		}
 	}
 	return p

@@ -368,9 +368,26 @@ func TestPredictorErrors(t *testing.T) {
 		if patch := p.Feed(time.Time{}.Add(time.Hour), `"more"`); patch != nil {
 			t.Errorf("%s: %s after the end", text, patch)
 		}
-		if (p.Err() == nil) != (false) {
-			t.Errorf("%s: Err is %v", text, p.Err())
+		if p.Err() == nil {
+			t.Errorf("%s: Err says nothing", text)
 		}
+	}
+}
+
+// What was held back when a text went wrong is not sent any more.
+func TestNothingAfterAnError(t *testing.T) {
+	view := mustParse(t, `{"document":"old"}`)
+	p := NewPredictor(view, []Target{{Argument: "/document", Path: "/document"}}, nil)
+	now := time.Time{}
+	p.Feed(now, `{"document":"`)
+	for range 3000 {
+		p.Feed(now, "some")
+	}
+	if patch := p.Feed(now, "\x00"); patch != nil || p.Err() == nil {
+		t.Fatal(patch, p.Err())
+	}
+	if patch := p.Feed(now.Add(time.Minute), "more"); patch != nil {
+		t.Errorf("%.100s", patch)
 	}
 }
 

@@ -16,7 +16,7 @@ func (t *track) plan(m *machine) cost {
 	var grown cost
 	if t.tail.there {
 		if size, _ := t.tailNow(m); size != t.tail.sent {
-			grown = replaceCost(encodedLen(string(t.tailPath())), size)
+			grown = replaceCost(t.tailPathSize(), size)
 			grown.repeat = true
 			if t.tail.refused {
 				grown.frame = never
@@ -68,7 +68,7 @@ func (t *track) operations(m *machine, ops jsondoc.Patch) jsondoc.Patch {
 			if !n.closed {
 				v = m.partial(t.level + i)
 			}
-			ops = append(ops, jsondoc.Operation{Op: "replace", Path: n.path, Value: v})
+			ops = append(ops, jsondoc.Operation{Op: "replace", Path: t.path(i), Value: v})
 			whole = i
 			break
 		}
@@ -82,14 +82,20 @@ func (t *track) operations(m *machine, ops jsondoc.Patch) jsondoc.Patch {
 		}
 	}
 	for i := whole - 1; i >= 0; i-- {
-		n := &t.chain[i]
-		t.each(m, i, func(c child) { ops = append(ops, n.operation(c)) })
+		var path jsondoc.Pointer
+		at := func() jsondoc.Pointer {
+			if path == "" {
+				path = t.path(i)
+			}
+			return path
+		}
+		t.each(m, i, func(c child) { ops = append(ops, c.operation(at())) })
 		if c, ok := t.openChild(m, i, t.sizes); ok {
 			c.value = m.partial(t.level + i + 1)
-			ops = append(ops, n.operation(c))
+			ops = append(ops, c.operation(at()))
 		}
-		n.leftover(func(name string) {
-			ops = append(ops, jsondoc.Operation{Op: "remove", Path: n.path.Child(name)})
+		t.chain[i].leftover(func(name string) {
+			ops = append(ops, jsondoc.Operation{Op: "remove", Path: at().Child(name)})
 		})
 	}
 	return ops
@@ -212,12 +218,13 @@ func (n *node) removal(name string) cost {
 	return cost{frame: removeFrame + n.pathSize + tokenSize(name)}
 }
 
-func (n *node) operation(c child) jsondoc.Operation {
+// operation puts the child into the container at a path.
+func (c child) operation(parent jsondoc.Pointer) jsondoc.Operation {
 	op := jsondoc.Operation{Op: "add", Value: c.value}
 	if c.index >= 0 {
-		op.Path = n.path.Index(c.index)
+		op.Path = parent.Index(c.index)
 	} else {
-		op.Path = n.path.Child(c.name)
+		op.Path = parent.Child(c.name)
 	}
 	if !c.old.IsAbsent() {
 		op.Op = "replace"

@@ -178,6 +178,9 @@ func (p *Predictor) Err() error {
 
 // frame makes the patch for what is known now, as far as the rules allow it.
 func (p *Predictor) frame() jsondoc.Patch {
+	if p.m.err != nil {
+		return nil // what is left to do is to take all of it back
+	}
 	var ops jsondoc.Patch
 	var optional cost
 	for i := range p.tracks {
@@ -313,6 +316,10 @@ func (p *Predictor) Value(i int) (jsondoc.Value, bool) {
 // with whatever of this predictor's patches is still in it. The following
 // patches apply to it. The next one brings the targets' places up to date, at
 // whatever cost, which is the difference between the places and their values.
+// With Keep, values lie over what view has at their places from now on.
+//
+// Patches of this predictor itself need no Rebase. Each costs as much time as the
+// targets' values are long.
 func (p *Predictor) Rebase(view jsondoc.Value) {
 	p.view = view
 	for i := range p.tracks {
@@ -321,6 +328,8 @@ func (p *Predictor) Rebase(view jsondoc.Value) {
 			t.state = unplaced
 		case t.state != unplaced:
 			t.state = rebased
+			old, _ := view.At(t.spot.place)
+			t.lay(old)
 		default:
 			t.due = t.phase == complete
 		}

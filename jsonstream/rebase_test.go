@@ -159,3 +159,33 @@ func TestS4Restart(t *testing.T) {
 		t.Fatal(args, err)
 	}
 }
+
+// With Keep, what somebody edits among the old members stays until it is named.
+func TestRebaseUnderKeep(t *testing.T) {
+	view := mustParse(t, `{"form":{"name":"Ann","city":"Oslo","note":"call first"}}`)
+	p := NewPredictor(view, []Target{{Path: "/form", Keep: true}}, nil)
+	now := time.Time{}
+	feed := func(text string) {
+		now = now.Add(time.Second)
+		next, err := p.Feed(now, text).Apply(view, clientRules)
+		if err != nil {
+			t.Fatal(err)
+		}
+		view = next
+	}
+	feed("")
+	feed(`{"name":"Bo`)
+	view, _ = view.SetAt("/form/note", jsondoc.String("never call"))
+	p.Rebase(view)
+	if v, _ := p.Value(0); v.String() != `{"name":"Bo","city":"Oslo","note":"never call"}` {
+		t.Error(v)
+	}
+	feed(`b","city":"Ber`)
+	if got := view.String(); got != `{"form":{"name":"Bob","city":"Ber","note":"never call"}}` {
+		t.Error(got)
+	}
+	feed(`gen"}`)
+	if got := view.String(); got != `{"form":{"name":"Bob","city":"Bergen"}}` {
+		t.Error(got)
+	}
+}
