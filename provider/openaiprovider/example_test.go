@@ -43,7 +43,9 @@ func ExampleNewChatCompletionsAgent() {
 		}
 		fmt.Print(u)
 	}
-	// Output: the tool got: Classic Pasta Carbonara Here's your recipe!
+	// Output:
+	// the tool got: Classic Pasta Carbonara
+	// Here's your recipe!
 }
 
 // What a person sees of a failure is always the same; what the log says comes from the
@@ -63,6 +65,7 @@ func ExampleFailure() {
 	if errors.As(err, &f) {
 		fmt.Println(f.Status, f.Code, "|", f.Message)
 	}
-	// Output: model_error | The model could not answer. Please try again. 401
-	// invalid_api_key | Incorrect API key: [redacted]
+	// Output:
+	// model_error | The model could not answer. Please try again.
+	// 401 invalid_api_key | Incorrect API key: [redacted]
 }
