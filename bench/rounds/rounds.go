@@ -6,33 +6,37 @@ package rounds
 import (
 	"fmt"
 	"io"
-	"runtime"
 	"time"
 )
 
-// Count is how many turns each function gets.
-const Count = 21
+const (
+	// turn is about how long a function runs before the next one does. A machine
+	// that runs other programs is quiet for moments only; each function has to
+	// meet one, so turns are short and many.
+	turn = 100 * time.Microsecond
+	// share is how long a function's turns take together, if it has least turns.
+	share = 150 * time.Millisecond
+	least = 7
+)
 
-// slice is about how long one turn takes: short, so that on a busy machine some
-// turns are not interrupted.
-const slice = 8 * time.Millisecond
-
-// Best returns, for each function, the least time that one call took. The
-// functions take turns; before each turn garbage is collected, so that none pays
-// for another's.
+// Best returns the least time that one call of each function took, on average
+// over a turn. The functions take turns, one round after the other. What garbage
+// collection costs is not in the figures, nor is whatever else comes now and then.
 func Best(fs ...func()) []time.Duration {
 	calls := make([]int, len(fs))
 	for i, f := range fs {
-		f()
-		start := time.Now()
-		f()
-		once := max(time.Since(start), time.Microsecond/10)
-		calls[i] = max(1, int(slice/once))
+		once := time.Duration(1 << 62)
+		for range 5 {
+			start := time.Now()
+			f()
+			once = min(once, time.Since(start))
+		}
+		calls[i] = max(1, int(turn/max(once, 50)))
 	}
 	best := make([]time.Duration, len(fs))
-	for round := range Count {
+	budget := share * time.Duration(len(fs))
+	for start, round := time.Now(), 0; round < least || time.Since(start) < budget; round++ {
 		for i, f := range fs {
-			runtime.GC()
 			start := time.Now()
 			for range calls[i] {
 				f()
