@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"net/http"
 	"regexp"
 	"strings"
 	"testing"
@@ -119,6 +120,79 @@ func TestUsage(t *testing.T) {
 		if strings.Contains(c.args[len(c.args)-1], "help") && !strings.Contains(out.String(), "Example:") {
 			t.Errorf("%v shows no example: %s", c.args, out.String())
 		}
+	}
+}
+
+// --token and --allow-origin.
+func TestServeGuards(t *testing.T) {
+	url, stop := serve(t, "--model", "scripted", "--token", "marker", "--allow-origin", "https://page.example", "--allow-origin", "http://127.0.0.1:5173")
+	defer stop()
+	do := func(method, path string, headers map[string]string) *http.Response {
+		req, err := http.NewRequest(method, url+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k, v := range headers {
+			req.Header.Set(k, v)
+		}
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		return res
+	}
+	for _, c := range []struct {
+		path, auth string
+		status     int
+	}{
+		{"/agents", "", 401}, {"/agents", "Bearer wrong", 401}, {"/agents", "marker", 401}, {"/agents", "Bearer marker", 200}, {"/healthz", "", 200},
+	} {
+		if res := do("GET", c.path, map[string]string{"Authorization": c.auth}); res.StatusCode != c.status {
+			t.Errorf("GET %s with %q: %d, want %d", c.path, c.auth, res.StatusCode, c.status)
+		}
+	}
+	preflight := map[string]string{"Origin": "https://page.example", "Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "content-type,x-any"}
+	res := do("OPTIONS", "/", preflight)
+	if res.StatusCode != 204 || res.Header.Get("Access-Control-Allow-Origin") != "https://page.example" || res.Header.Get("Access-Control-Allow-Headers") != "content-type,x-any" {
+		t.Errorf("preflight: %d %v", res.StatusCode, res.Header)
+	}
+	preflight["Origin"] = "https://other.example"
+	if res = do("OPTIONS", "/", preflight); res.Header.Get("Access-Control-Allow-Origin") != "" {
+		t.Errorf("a foreign origin is allowed: %v", res.Header)
+	}
+}
+
+// The model is chosen by the environment where no flag says it.
+func TestChooseModel(t *testing.T) {
+	for _, name := range []string{"OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL", "AZURE_OPENAI_ENDPOINT", "AZURE_OPENAI_DEPLOYMENT_NAME", "AZURE_OPENAI_API_KEY", "FOUNDRY_PROJECT_ENDPOINT", "FOUNDRY_MODEL"} {
+		t.Setenv(name, "")
+	}
+	for _, c := range []struct {
+		flag string
+		env  map[string]string
+		want string // the name, or a part of the error
+	}{
+		{"", nil, "scripted"},
+		{"", map[string]string{"OPENAI_BASE_URL": "http://127.0.0.1:1/v1"}, "OPENAI_MODEL"},
+		{"", map[string]string{"OPENAI_BASE_URL": "http://127.0.0.1:1/v1", "OPENAI_MODEL": "m"}, "openai:m"},
+		{"", map[string]string{"OPENAI_API_KEY": "key-marker", "OPENAI_MODEL": "m", "AZURE_OPENAI_ENDPOINT": "https://x.example"}, "openai:m"},
+		{"", map[string]string{"AZURE_OPENAI_ENDPOINT": "https://x.example", "AZURE_OPENAI_DEPLOYMENT_NAME": "d", "AZURE_OPENAI_API_KEY": "key-marker"}, "azure:d"},
+		{"", map[string]string{"FOUNDRY_PROJECT_ENDPOINT": "https://x.example/api/projects/p", "FOUNDRY_MODEL": "d"}, "foundry:d"},
+		{"azure:d", nil, "AZURE_OPENAI_ENDPOINT"},
+		{"foundry:d", nil, "FOUNDRY_PROJECT_ENDPOINT"},
+		{"scripted:x", nil, "takes no name"},
+		{"magic", nil, "magic"},
+	} {
+		t.Run(c.flag+c.want, func(t *testing.T) {
+			for k, v := range c.env {
+				t.Setenv(k, v)
+			}
+			_, name, err := chooseModel(c.flag)
+			if name != c.want && (err == nil || !strings.Contains(err.Error(), c.want)) {
+				t.Errorf("%q, %v; want %q", name, err, c.want)
+			}
+		})
 	}
 }
 

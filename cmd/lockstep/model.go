@@ -6,22 +6,33 @@ import (
 	"os"
 	"strings"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
 	"github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
 
 	"github.com/lockstep-go/lockstep/agent"
 	"github.com/lockstep-go/lockstep/internal/demo"
+	"github.com/lockstep-go/lockstep/provider/azureprovider"
+	"github.com/lockstep-go/lockstep/provider/foundryprovider"
 	"github.com/lockstep-go/lockstep/provider/openaiprovider"
 	"github.com/lockstep-go/lockstep/provider/scripted"
 )
 
-// chooseModel reads --model, and without it the environment. name is for logs.
+// chooseModel reads --model, and without it the environment: openai, azure,
+// foundry, in this order, where their first variable is set; else scripted. name
+// is for logs and holds no secret.
 func chooseModel(flag string) (provider demo.Provider, name string, err error) {
 	kind, model, _ := strings.Cut(flag, ":")
 	if flag == "" {
-		kind = "scripted"
-		if os.Getenv("OPENAI_API_KEY") != "" || os.Getenv("OPENAI_BASE_URL") != "" {
+		switch {
+		case os.Getenv("OPENAI_API_KEY") != "" || os.Getenv("OPENAI_BASE_URL") != "":
 			kind = "openai"
+		case os.Getenv("AZURE_OPENAI_ENDPOINT") != "":
+			kind = "azure"
+		case os.Getenv("FOUNDRY_PROJECT_ENDPOINT") != "":
+			kind = "foundry"
+		default:
+			kind = "scripted"
 		}
 	}
 	switch kind {
@@ -29,23 +40,79 @@ func chooseModel(flag string) (provider demo.Provider, name string, err error) {
 		if model != "" {
 			return nil, "", fmt.Errorf("--model scripted takes no name, got %q", flag)
 		}
-		return func(cfg agent.Config) (*agent.Agent, error) {
-			return scripted.NewAgent(scripted.AgentConfig{Config: cfg}), nil
-		}, "scripted", nil
+		provider = scriptedModel
 	case "openai":
 		if model = cmp.Or(model, os.Getenv("OPENAI_MODEL")); model == "" {
 			return nil, "", fmt.Errorf("which model? Set OPENAI_MODEL or say --model openai:NAME")
 		}
-		var opts []option.RequestOption
-		if os.Getenv("OPENAI_API_KEY") == "" {
-			// Servers on one's own machine want none; the library insists on one.
-			opts = append(opts, option.WithAPIKey("none"))
+		provider = openaiModel(model)
+	case "azure":
+		if model = cmp.Or(model, os.Getenv("AZURE_OPENAI_DEPLOYMENT_NAME")); model == "" {
+			return nil, "", fmt.Errorf("which deployment? Set AZURE_OPENAI_DEPLOYMENT_NAME or say --model azure:DEPLOYMENT")
 		}
-		client := openai.NewClient(opts...) // reads OPENAI_BASE_URL and OPENAI_API_KEY
-		return func(cfg agent.Config) (*agent.Agent, error) {
-			return openaiprovider.NewAgent(client, openaiprovider.AgentConfig{Config: cfg, Model: model}), nil
-		}, "openai:" + model, nil
+		provider, err = azureModel(model)
+	case "foundry":
+		if model = cmp.Or(model, os.Getenv("FOUNDRY_MODEL")); model == "" {
+			return nil, "", fmt.Errorf("which deployment? Set FOUNDRY_MODEL or say --model foundry:DEPLOYMENT")
+		}
+		provider, err = foundryModel(model)
 	default:
-		return nil, "", fmt.Errorf("--model %q: want scripted or openai:NAME", flag)
+		return nil, "", fmt.Errorf("--model %q: want scripted, openai:NAME, azure:DEPLOYMENT or foundry:DEPLOYMENT", flag)
 	}
+	if model != "" {
+		kind += ":" + model
+	}
+	return provider, kind, err
+}
+
+func scriptedModel(cfg agent.Config) (*agent.Agent, error) {
+	return scripted.NewAgent(scripted.AgentConfig{Config: cfg}), nil
+}
+
+// openaiModel speaks Chat Completions, so that Ollama, vLLM, llama.cpp and
+// gateways work through OPENAI_BASE_URL.
+func openaiModel(model string) demo.Provider {
+	var opts []option.RequestOption
+	if os.Getenv("OPENAI_API_KEY") == "" {
+		// Servers on one's own machine want none; the library insists on one.
+		opts = append(opts, option.WithAPIKey("none"))
+	}
+	client := openai.NewClient(opts...) // reads OPENAI_BASE_URL and OPENAI_API_KEY
+	return func(cfg agent.Config) (*agent.Agent, error) {
+		return openaiprovider.NewChatCompletionsAgent(client, openaiprovider.AgentConfig{Config: cfg, Model: model}), nil
+	}
+}
+
+func azureModel(deployment string) (demo.Provider, error) {
+	endpoint := os.Getenv("AZURE_OPENAI_ENDPOINT")
+	if endpoint == "" {
+		return nil, fmt.Errorf("AZURE_OPENAI_ENDPOINT is not set; it is the resource's address, such as https://NAME.openai.azure.com")
+	}
+	credential := azureprovider.APIKey(os.Getenv("AZURE_OPENAI_API_KEY"))
+	if os.Getenv("AZURE_OPENAI_API_KEY") == "" {
+		token, err := azidentity.NewDefaultAzureCredential(nil)
+		if err != nil {
+			return nil, fmt.Errorf("AZURE_OPENAI_API_KEY is not set, and Entra ID gives no credential: %w", err)
+		}
+		credential = azureprovider.Token(token)
+	}
+	return func(cfg agent.Config) (*agent.Agent, error) {
+		return azureprovider.NewAgent(endpoint, credential, azureprovider.AgentConfig{
+			Config: cfg, Deployment: deployment, APIVersion: os.Getenv("AZURE_OPENAI_API_VERSION"),
+		})
+	}, nil
+}
+
+func foundryModel(deployment string) (demo.Provider, error) {
+	endpoint := os.Getenv("FOUNDRY_PROJECT_ENDPOINT")
+	if endpoint == "" {
+		return nil, fmt.Errorf("FOUNDRY_PROJECT_ENDPOINT is not set; it is the project's address, such as https://NAME.services.ai.azure.com/api/projects/PROJECT")
+	}
+	token, err := azidentity.NewDefaultAzureCredential(nil)
+	if err != nil {
+		return nil, fmt.Errorf("Entra ID gives no credential: %w", err)
+	}
+	return func(cfg agent.Config) (*agent.Agent, error) {
+		return foundryprovider.New(endpoint, token, foundryprovider.ModelDeployment(deployment), foundryprovider.AgentConfig{Config: cfg})
+	}, nil
 }

@@ -17,7 +17,10 @@ import (
 
 type serveCmd struct {
 	Addr  string `default:"127.0.0.1:8888" help:"Address to listen on; port 0 takes a free one."`
-	Model string `help:"scripted or openai:NAME. Without it: openai if OPENAI_API_KEY or OPENAI_BASE_URL is set, else scripted."`
+	Model string `help:"scripted, openai:NAME, azure:DEPLOYMENT or foundry:DEPLOYMENT. Without it: by what the environment has, else scripted."`
+
+	Token       string   `help:"Requests need this bearer token."`
+	AllowOrigin []string `help:"Browsers on pages of this origin may use the server; repeatable." placeholder:"ORIGIN" sep:"none"`
 }
 
 // Help is kong's long help.
@@ -27,7 +30,13 @@ func (serveCmd) Help() string {
 Example:
 
     lockstep serve --addr 127.0.0.1:8888 --model scripted
-    OPENAI_BASE_URL=http://127.0.0.1:11434/v1 lockstep serve --model openai:qwen3`
+    OPENAI_BASE_URL=http://127.0.0.1:11434/v1 lockstep serve --model openai:qwen3
+
+Without --model: openai where OPENAI_API_KEY or OPENAI_BASE_URL is set (name
+from OPENAI_MODEL), else azure where AZURE_OPENAI_ENDPOINT is set (with
+AZURE_OPENAI_DEPLOYMENT_NAME, AZURE_OPENAI_API_VERSION, and AZURE_OPENAI_API_KEY
+or Entra ID), else foundry where FOUNDRY_PROJECT_ENDPOINT is set (with
+FOUNDRY_MODEL), else scripted.`
 }
 
 // shutdownTime is how long running runs get to write their terminal events.
@@ -62,7 +71,7 @@ func (c serveCmd) Run(ctx context.Context, io std) error {
 		return fmt.Errorf("cannot listen on %s: %w", c.Addr, err)
 	}
 	srv := &http.Server{
-		Handler:           host,
+		Handler:           allowOrigins(c.AllowOrigin, requireToken(c.Token, host)),
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
