@@ -216,8 +216,8 @@ func (m *machine) isDuplicate(f *frame, name string) bool {
 func (m *machine) openSize() int { return len(m.text) + m.extra + 2 }
 
 // stringOpen reports whether a string value is open and has begun to show. An
-// empty open string does not show yet: it may be a number's width away from
-// being the text that is there already, and nobody gains from an empty field.
+// open string without a character does not show: to blank a field for the moment
+// until its first character comes helps nobody.
 func (m *machine) stringOpen() bool {
 	return m.state >= inString && m.state <= inLow && !m.inKey && len(m.text) > 0
 }

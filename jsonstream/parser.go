@@ -59,6 +59,11 @@ type Parser struct {
 	fragment string   // that is being read
 	told     int      // bytes of the open string that were reported
 	active   int      // how many watches are within their value
+
+	// The place of the value that was reported last.
+	parent *place
+	name   string
+	index  int
 }
 
 type watched struct {
@@ -93,15 +98,15 @@ func (p *Parser) Feed(fragment string) []Edit {
 	p.edits, p.fragment = p.edits[:0], fragment
 	p.m.feed(fragment)
 	if p.active > 0 && p.m.stringOpen() && len(p.m.text) > p.told {
-		p.report(Edit{Kind: Grew, Text: p.news()})
+		p.report(Grew, jsondoc.Value{}, p.news())
 	}
 	return p.edits
 }
 
 // End says that no more text will come and gives the verdict: the value, or an
 // [*Error]. Whatever jsondoc.Parse refuses End refuses too (but see
-// [ParserOptions.Repeats]). What End itself made known, a top-level number, has
-// no edit.
+// [ParserOptions.Repeats]). What only the end makes known has no edit: that a
+// top-level number is complete, or a top-level {}.
 //
 // After End the parser reads no more; calling End again gives the same answer.
 func (p *Parser) End() (jsondoc.Value, error) {
@@ -124,8 +129,8 @@ func (p *Parser) Err() error {
 
 // Value returns what the text says so far: every complete value, the arrays and
 // objects that are open with what is in them, and the beginning of an open
-// string. It is false if that is nothing. After an error it is what was said
-// before it.
+// string, once it has a character. It is false if that is nothing. After an error
+// it is what was said before it.
 //
 // Values returned later only have more: members and items are added, strings
 // grow, nothing else changes. The cost is that of copying the lists of children
@@ -149,22 +154,22 @@ func (p *Parser) begin(kind jsondoc.Kind) {
 	switch kind {
 	case jsondoc.KindString:
 		p.told = 0
-		p.report(Edit{Kind: Opened, Value: emptyString})
+		p.report(Opened, emptyString, "")
 	case jsondoc.KindArray:
-		p.report(Edit{Kind: Opened, Value: emptyArray})
+		p.report(Opened, emptyArray, "")
 	case jsondoc.KindObject:
-		p.report(Edit{Kind: Opened, Value: emptyObject})
+		p.report(Opened, emptyObject, "")
 	}
 }
 
 // end implements observer.
 func (p *Parser) end(v jsondoc.Value) {
 	if p.active > 0 {
-		e := Edit{Kind: Complete, Value: v}
+		text := ""
 		if v.Kind() == jsondoc.KindString {
-			e.Text = p.news()
+			text = p.news()
 		}
-		p.report(e)
+		p.report(Complete, v, text)
 	}
 	for i := range p.watches {
 		if p.watches[i].end(&p.m) {
@@ -178,14 +183,24 @@ func (p *Parser) end(v jsondoc.Value) {
 	}
 }
 
-// report adds an edit of the value that the machine stands at.
-func (p *Parser) report(e Edit) {
-	e.parent, e.Name, e.Index = p.here()
+// report adds an edit of the value that the machine stands at. It fills the slots
+// of the slice in place: an Edit is long, and there is one for each token.
+func (p *Parser) report(kind EditKind, v jsondoc.Value, text string) {
+	if kind != Grew { // else the value is the one of the last report
+		p.parent, p.name, p.index = p.here()
+	}
 	for i := range p.watches {
-		if p.watches[i].inside {
-			e.Watch = i
-			p.edits = append(p.edits, e)
+		if !p.watches[i].inside {
+			continue
 		}
+		n := len(p.edits)
+		if n == cap(p.edits) {
+			p.edits = append(p.edits, Edit{})
+		} else {
+			p.edits = p.edits[:n+1]
+		}
+		e := &p.edits[n]
+		e.Kind, e.Watch, e.Name, e.Index, e.Value, e.Text, e.parent = kind, i, p.name, p.index, v, text, p.parent
 	}
 }
 
