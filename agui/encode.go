@@ -1,6 +1,7 @@
 package agui
 
 import (
+	"math/bits"
 	"strconv"
 	"unicode/utf8"
 
@@ -39,6 +40,16 @@ func (v Version) String() string {
 // slice. An event that has no V0 spelling appends nothing. It allocates only to
 // grow dst, and in V0 for events that have to be respelled.
 func AppendEvent(dst []byte, e Event, v Version) []byte {
+	// Most of a stream are these two, spelled the same in both versions: they
+	// take no detour.
+	switch e := e.(type) {
+	case *TextMessageContent:
+		dst = append(dst, `{"type":"TEXT_MESSAGE_CONTENT"`...)
+		return append(e.appendMembers(dst), '}')
+	case *ToolCallArgs:
+		dst = append(dst, `{"type":"TOOL_CALL_ARGS"`...)
+		return append(e.appendMembers(dst), '}')
+	}
 	if v == V0 {
 		var ok bool
 		if e, ok = Respell(e, v); !ok {
@@ -222,11 +233,14 @@ var plain = func() (t [256]bool) {
 // other invalid byte becomes U+FFFD.
 func appendString(dst []byte, s string) []byte {
 	dst = append(dst, '"')
-	start := 0
-	for i := 0; i < len(s); {
+	i, start := plainLength(s), 0
+	for i < len(s) { // most ids and many deltas are plain to their end
 		c := s[i]
 		if plain[c] {
-			i++
+			// Where one escape is, others are near: a few bytes singly.
+			if i++; i-start >= 16 {
+				i += plainLength(s[i:])
+			}
 			continue
 		}
 		if c < utf8.RuneSelf {
@@ -253,6 +267,22 @@ func appendString(dst []byte, s string) []byte {
 	}
 	dst = append(dst, s[start:]...)
 	return append(dst, '"')
+}
+
+// plainLength is plainPrefix for strings.
+func plainLength(s string) int {
+	i := 0
+	for ; i+8 <= len(s); i += 8 {
+		b := s[i : i+8]
+		x := uint64(b[0]) | uint64(b[1])<<8 | uint64(b[2])<<16 | uint64(b[3])<<24 |
+			uint64(b[4])<<32 | uint64(b[5])<<40 | uint64(b[6])<<48 | uint64(b[7])<<56
+		if m := special(x); m != 0 {
+			return i + bits.TrailingZeros64(m)>>3
+		}
+	}
+	for ; i < len(s) && plain[s[i]]; i++ {
+	}
+	return i
 }
 
 func appendEscape(dst []byte, c byte) []byte {

@@ -39,6 +39,8 @@ type Base struct {
 // Common returns b itself, so that embedding Base makes an event's Common.
 func (b *Base) Common() *Base { return b }
 
+var absent jsondoc.Value
+
 // appendBase appends the common members, each with a leading comma.
 func (b *Base) appendBase(dst []byte, attributable bool) []byte {
 	if attributable && b.SubagentRunID != "" {
@@ -47,6 +49,9 @@ func (b *Base) appendBase(dst []byte, attributable bool) []byte {
 	if b.Timestamp != 0 {
 		dst = append(dst, `,"timestamp":`...)
 		dst = appendInt(dst, b.Timestamp)
+	}
+	if b.RawEvent == absent && b.Metadata == absent && b.Extra == absent {
+		return dst
 	}
 	dst = appendOptional(dst, "rawEvent", b.RawEvent)
 	dst = appendOptional(dst, "metadata", b.Metadata)

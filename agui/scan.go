@@ -121,24 +121,27 @@ func (d *decoder) key(first bool) (name []byte, more bool) {
 // string: ASCII without quote, backslash and control characters. Eight at a
 // time, because deltas are most of a stream.
 func plainPrefix(b []byte) int {
-	const (
-		ones  = 0x0101010101010101
-		highs = 0x8080808080808080
-	)
 	i := 0
 	for ; i+8 <= len(b); i += 8 {
-		x := binary.LittleEndian.Uint64(b[i:])
-		quote, slash := x^('"'*ones), x^('\\'*ones)
-		// A byte's high bit is set if the byte is below 0x20, equal to one of
-		// the two, or not ASCII. Borrows may set bits above a true one only.
-		m := ((x-0x20*ones)&^x | (quote-ones)&^quote | (slash-ones)&^slash | x) & highs
-		if m != 0 {
+		if m := special(binary.LittleEndian.Uint64(b[i:])); m != 0 {
 			return i + bits.TrailingZeros64(m)>>3
 		}
 	}
 	for ; i < len(b) && plain[b[i]]; i++ {
 	}
 	return i
+}
+
+// special marks, by its high bit, the first of eight bytes that does not stand
+// for itself in a JSON string: below 0x20, a quote, a backslash, or not ASCII.
+// Borrows may mark bytes behind the first one wrongly, never before it.
+func special(x uint64) uint64 {
+	const (
+		ones  = 0x0101010101010101
+		highs = 0x8080808080808080
+	)
+	quote, slash := x^('"'*ones), x^('\\'*ones)
+	return ((x-0x20*ones)&^x | (quote-ones)&^quote | (slash-ones)&^slash | x) & highs
 }
 
 // span returns the raw bytes of the string at the current position if it has

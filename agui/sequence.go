@@ -55,6 +55,9 @@ type Sequence struct {
 	steps      map[stepKey]uint64
 	subagents  map[string]uint64 // 0: it ended
 	openCount  openCount
+	// The text and the call that the last event continued: open still, since
+	// every other event forgets them. Empty for none, or for an empty id.
+	hotText, hotCall string
 }
 
 type phase uint8
@@ -83,6 +86,20 @@ type openCount struct{ steps, texts, reasoning, spans, calls, subagents int }
 // is a [*SequenceError]; a refused event leaves no trace, so the caller may go
 // on with another one. Unknown events are passed over.
 func (s *Sequence) Check(e Event) error {
+	// Most of a stream is content of an open message: it is looked up and that
+	// is all. Whatever is not quite so simple takes the long way.
+	switch e := e.(type) {
+	case *TextMessageContent:
+		if e.SubagentRunID == "" && s.simple() && (s.hotText != "" && e.MessageID == s.hotText || s.texts[e.MessageID].open != 0) {
+			s.hotText = e.MessageID
+			return nil
+		}
+	case *ToolCallArgs:
+		if e.SubagentRunID == "" && s.simple() && (s.hotCall != "" && e.ToolCallID == s.hotCall || s.calls[e.ToolCallID].open != 0) {
+			s.hotCall = e.ToolCallID
+			return nil
+		}
+	}
 	if s.lanes.idle(e) {
 		if err := s.verify(e); err != nil {
 			return err
@@ -114,6 +131,9 @@ func (s *Sequence) Check(e Event) error {
 	s.lanes.apply(change)
 	return nil
 }
+
+// simple reports whether a run is open and no chunk stream is.
+func (s *Sequence) simple() bool { return s.phase == phaseRunning && len(s.lanes.open) == 0 }
 
 // openNumber returns since when the stream is open that e, made of a chunk,
 // ends; 0 if e ends none.
@@ -348,6 +368,7 @@ func (s *Sequence) openNames() string {
 
 // commit counts an event that was verified.
 func (s *Sequence) commit(e Event) {
+	s.hotText, s.hotCall = "", ""
 	switch e := e.(type) {
 	case *TextMessageStart:
 		s.texts = s.opened(s.texts, e.MessageID, e.SubagentRunID)

@@ -130,6 +130,7 @@ func TestSequence(t *testing.T) {
 		{"text closed twice", "run r;text+ m;text- m;text- m", "is not open"},
 		{"text opened again", "run r;text+ m;text- m;text+ m;text- m;done", ""},
 		{"texts interleaved", "run r;text+ m;text+ n;text m;text n;text- m;text- n;done", ""},
+		{"an empty id is an id", "run r;text  ", "is not open"},
 		{"a new run forgets", "run r;text+ m;fail;run q;text m", "is not open"},
 
 		{"call", "run r;call+ c;call c;call- c;result t - c;done", ""},

@@ -144,6 +144,7 @@ func TestEdit(t *testing.T) {
 		{"read-only", view, `{"total":9,"open":1,"items":[{"id":"a","price":9,"n":2}]}`, `{"secrets":{"k":1},"total":3,"open":1,"items":[{"id":"a","price":5,"n":2}]}`, 2},
 		{"hidden", view, `{"secrets":{"k":9},"total":3,"open":1,"items":[{"id":"a","price":5,"n":1}]}`, state, 0},
 		{"deletion", view, `{"total":3,"items":[]}`, `{"secrets":{"k":1},"total":3,"items":[]}`, 0},
+		{"W3 a number as a browser echoes it", `{"total":3,"open":9007199254740993,"items":[]}`, `{"total":3,"open":9007199254740992,"items":[],"x":1}`, `{"secrets":{"k":1},"total":3,"open":1,"items":[{"id":"a","price":5,"n":1}],"x":1}`, 0},
 		{"older base", `{"total":3,"open":0,"items":[]}`, `{"total":3,"open":0,"items":[],"new":true}`, `{"secrets":{"k":1},"total":3,"open":1,"items":[{"id":"a","price":5,"n":1}],"new":true}`, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {

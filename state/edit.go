@@ -34,7 +34,9 @@ type Edited struct {
 // Edit reads a client's whole document as an edit (S2): of base, the view that
 // the client was last shown, or, with an absent base, of nothing, so that the
 // members it has are set and all others stay. Anything but an object is no
-// opinion. It fails with *SchemaError where the edit breaks the schema (S8).
+// opinion. A number counts as unchanged where a client that computes in doubles
+// cannot tell it from the base's: browsers hand back 9007199254740993 as …992,
+// and that is an echo, not an edit (W3). It fails with *SchemaError where the edit breaks the schema (S8).
 func (m *Model) Edit(now Doc, base, wanted jsondoc.Value) (Edited, error) {
 	out := Edited{Doc: now}
 	if wanted.Kind() != jsondoc.KindObject {
@@ -54,10 +56,10 @@ func (m *Model) Edit(now Doc, base, wanted jsondoc.Value) (Edited, error) {
 		wanted = whole
 	}
 	wanted, out.Dropped = m.protect(base, wanted)
-	if jsondoc.Equal(base, wanted) {
+	if jsondoc.EqualBy(base, wanted, jsondoc.ByDouble) {
 		return out, nil
 	}
-	opts := &jsondoc.MergeOptions{Policy: jsondoc.Ours}
+	opts := &jsondoc.MergeOptions{Policy: jsondoc.Ours, Numbers: jsondoc.ByDouble}
 	newVisible, conflicts, err := jsondoc.Merge(base, wanted, visible, opts)
 	if err != nil {
 		return out, err

@@ -89,9 +89,10 @@ func (x *exchange) failure(err error) *Failure {
 	}
 	if said != nil {
 		f.Code, f.Type, f.Message = x.redact(said.Code), x.redact(said.Type), x.redact(said.Message)
-		err = nil
 	}
-	if err != nil {
+	// What the SDK says about an error status is said already; that our time was over
+	// while it waited to try again is not.
+	if err != nil && (said == nil || errors.Is(err, ErrIdle) || errors.Is(err, ErrTimeout)) {
 		f.Err = x.hide(err)
 	}
 	return f

@@ -302,6 +302,20 @@ func TestTimeouts(t *testing.T) {
 	}
 }
 
+// A service that stays busy until our time is over did not answer in time; why is in the log.
+func TestTimeoutBetweenRetries(t *testing.T) {
+	for name, newAgent := range apis {
+		s := openaiwire.New(t, func(*openaiwire.Request) openaiwire.Reply {
+			return openaiwire.Reply{Status: 429, Header: http.Header{"Retry-After": {"30"}}, Body: []openaiwire.Step{openaiwire.Raw(`{"error":{"message":"busy"}}`)}}
+		})
+		a := newAgent(t, s, 0, openaiprovider.AgentConfig{Model: "fake", Timeout: 100 * time.Millisecond}, option.WithMaxRetries(2))
+		failure, _ := mustFail(t, a.RunText(t.Context(), "hi"), agui.CodeModelTimeout)
+		if !errors.Is(failure, openaiprovider.ErrTimeout) || failure.Status != 429 || failure.Message != "busy" {
+			t.Errorf("%s: %+v", name, failure)
+		}
+	}
+}
+
 // gone waits until the server has seen that the client went away.
 func gone(t *testing.T, r *openaiwire.Request) {
 	t.Helper()
