@@ -1,6 +1,8 @@
 package thread
 
 import (
+	"slices"
+
 	"github.com/lockstep-go/lockstep/agui"
 	"github.com/lockstep-go/lockstep/jsondoc"
 	"github.com/lockstep-go/lockstep/run"
@@ -27,10 +29,12 @@ func lockstepProps(in *agui.RunAgentInput) jsondoc.Value {
 // model in the operator's voice.
 func (f *fold) readPosted(in *agui.RunAgentInput) posted {
 	var out posted
-	known := map[string]bool{}
-	for _, m := range f.messages() {
+	log := f.messages()
+	known := make(map[string]bool, len(log))
+	for _, m := range log {
 		known[m.ID] = true
 	}
+	seen := slices.ContainsFunc(in.Messages, func(m agui.Message) bool { return known[m.ID] })
 	if f.head.Seq == 0 || len(known) == 0 {
 		for _, m := range in.Messages {
 			if m.Role == agui.RoleSystem || m.Role == agui.RoleDeveloper || known[m.ID] {
@@ -45,7 +49,7 @@ func (f *fold) readPosted(in *agui.RunAgentInput) posted {
 				start = i + 1
 			}
 		}
-		open := openCalls(f.messages())
+		open := openCalls(log)
 		for _, m := range in.Messages[start:] {
 			switch {
 			case m.Role == agui.RoleUser:
@@ -57,7 +61,7 @@ func (f *fold) readPosted(in *agui.RunAgentInput) posted {
 		}
 	}
 	var explicit bool
-	out.base, explicit = f.base(in)
+	out.base, explicit = f.base(in, seen)
 	// An empty object is what clients hold before they are told anything: it is
 	// an edit that removes everything only where the client says what it edits.
 	if in.State.Kind() == jsondoc.KindObject && (in.State.Len() > 0 || explicit) {
@@ -76,8 +80,9 @@ func named(m agui.Message, known map[string]bool) agui.Message {
 }
 
 // base finds the view that the client was last shown: at the position that it
-// names, else at the newest one of a thread that it has seen something of.
-func (f *fold) base(in *agui.RunAgentInput) (view jsondoc.Value, explicit bool) {
+// names, else at the newest one, where its history shows that it has seen
+// something of the thread.
+func (f *fold) base(in *agui.RunAgentInput, seen bool) (view jsondoc.Value, explicit bool) {
 	if p, ok := lockstepProps(in).Get("base"); ok {
 		if pos, err := ParsePosition(p.Str()); err == nil && pos.Epoch == f.head.Epoch && pos.Seq <= f.head.Seq {
 			if v, ok := f.viewAt(pos.Seq); ok {
@@ -85,12 +90,8 @@ func (f *fold) base(in *agui.RunAgentInput) (view jsondoc.Value, explicit bool) 
 			}
 		}
 	}
-	for _, m := range in.Messages {
-		for _, k := range f.messages() {
-			if k.ID == m.ID {
-				return f.doc.View, false
-			}
-		}
+	if seen {
+		return f.doc.View, false
 	}
 	return jsondoc.Value{}, false
 }

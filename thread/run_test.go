@@ -485,3 +485,54 @@ func TestS2PostedState(t *testing.T) {
 		})
 	}
 }
+
+// The thousandth run of a thread costs about what the tenth did: the log is not
+// read again for each.
+func TestRunsOfOneThread(t *testing.T) {
+	counted := &countingStore{Store: memory.New()}
+	threads := thread.New(counted, nil)
+	defer threads.Close(context.Background())
+	m, err := state.NewModel(state.Config{Initial: jsondoc.Object()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	model := agenttest.New(agenttest.Turn(agenttest.Text("Hi.")))
+	model.Repeat = true
+	a := model.Agent(agent.Config{})
+	for i := range 100 {
+		th, err := threads.Open(t.Context(), thread.Key{ID: "t"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := th.Run(t.Context(), thread.Request{Input: input(fmt.Sprint("r", i), user(fmt.Sprint("u", i), "a")), Model: m, Agent: runOf(a)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, err := range r.Events(t.Context()) {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		r.Wait()
+		th.Close()
+	}
+	if n := counted.read.Load(); n > 0 {
+		t.Errorf("%d entries were read again", n)
+	}
+}
+
+type countingStore struct {
+	thread.Store
+	read atomic.Int64
+}
+
+func (s *countingStore) Read(ctx context.Context, key thread.Key, after uint64) iter.Seq2[thread.Entry, error] {
+	return func(yield func(thread.Entry, error) bool) {
+		for e, err := range s.Store.Read(ctx, key, after) {
+			s.read.Add(1)
+			if !yield(e, err) {
+				return
+			}
+		}
+	}
+}

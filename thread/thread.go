@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -23,6 +24,10 @@ type Options struct {
 
 	// RunLimit bounds a run's time. Zero means 10 minutes.
 	RunLimit time.Duration
+
+	// Idle is how many threads that nobody uses stay in memory, so that the next
+	// run does not read their logs again. Zero means 256; negative means none.
+	Idle int
 
 	// Logger takes what goes on behind the wire. Nil discards.
 	Logger *slog.Logger
@@ -48,7 +53,8 @@ type Threads struct {
 	owner string // names this process in leases
 
 	mu     sync.Mutex
-	open   map[Key]*Thread
+	open   map[Key]*Thread // in use, or idle
+	idle   []*Thread       // the one that was used longest ago first
 	closed bool
 	base   context.Context // ends when Close gives up waiting
 	cancel context.CancelFunc
@@ -67,6 +73,9 @@ func New(store Store, opts *Options) *Threads {
 	}
 	if o.RunLimit <= 0 {
 		o.RunLimit = 10 * time.Minute
+	}
+	if o.Idle == 0 {
+		o.Idle = 256
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -135,7 +144,9 @@ func (ts *Threads) Open(ctx context.Context, key Key) (*Thread, error) {
 		t = &Thread{key: key, threads: ts, grown: make(chan struct{})}
 		ts.open[key] = t
 	}
-	t.users++
+	if t.users++; t.users == 1 {
+		ts.idle = slices.DeleteFunc(ts.idle, func(o *Thread) bool { return o == t })
+	}
 	ts.mu.Unlock()
 
 	t.writing.Lock()
@@ -147,14 +158,19 @@ func (ts *Threads) Open(ctx context.Context, key Key) (*Thread, error) {
 	return t, nil
 }
 
-// Close gives the thread back. The last user's Close frees its memory; the log
-// stays in the store.
+// Close gives the thread back. A thread that nobody uses stays in memory for a
+// while (Options.Idle); the log is in the store either way.
 func (t *Thread) Close() {
 	ts := t.threads
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
-	if t.users--; t.users == 0 {
-		delete(ts.open, t.key)
+	if t.users--; t.users > 0 {
+		return
+	}
+	ts.idle = append(ts.idle, t)
+	for len(ts.idle) > max(ts.opts.Idle, 0) {
+		delete(ts.open, ts.idle[0].key)
+		ts.idle = ts.idle[1:]
 	}
 }
 
