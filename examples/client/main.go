@@ -16,47 +16,54 @@ import (
 	"github.com/lockstep-go/lockstep/jsondoc"
 )
 
-// talk sends each line of in to the agent.
+// talk opens a thread and sends each line of in to the agent.
 func talk(ctx context.Context, c *client.Client, in io.Reader, out io.Writer) error {
-	thread := c.Thread("") // a new one
+	thread := c.Thread("")                              // a new one
+	if err := show(ctx, thread, nil, out); err != nil { // asks nothing, gets the state
+		return err
+	}
+	const prompt = "\nUser (:q to quit, :state to show state): "
 	lines := bufio.NewScanner(in)
-	for prompt(out); lines.Scan(); prompt(out) {
-		text := strings.TrimSpace(lines.Text())
-		path, value, edit := strings.Cut(strings.TrimPrefix(text, ":edit "), " ")
-		switch {
-		case text == "":
-		case text == ":q" || text == "quit":
+	for fmt.Fprint(out, prompt); lines.Scan(); fmt.Fprint(out, prompt) {
+		switch word, rest, _ := strings.Cut(lines.Text(), " "); word {
+		case "":
+		case ":q":
 			return nil
-		case text == ":state":
+		case ":state":
 			fmt.Fprintln(out, "Current state:", thread.State())
-		case strings.HasPrefix(text, ":edit ") && edit: // such as :edit /recipe/title Soup
-			next, err := thread.State().SetAt(jsondoc.Pointer(path), jsondoc.String(value))
+		case ":edit": // such as :edit /recipe/title Soup
+			path, text, _ := strings.Cut(rest, " ")
+			next, err := thread.State().SetAt(jsondoc.Pointer(path), jsondoc.String(text))
 			if err != nil {
 				fmt.Fprintln(out, err)
 				continue
 			}
 			thread.SetState(next)
 		default:
-			for event, err := range thread.Run(ctx, &client.RunOptions{Text: text}) {
-				if err != nil {
-					return err
-				}
-				switch e := event.(type) {
-				case *agui.TextMessageContent:
-					fmt.Fprint(out, e.Delta)
-				case *agui.StateSnapshot:
-					fmt.Fprintln(out, "[State Snapshot]", e.Snapshot)
-				case *agui.StateDelta:
-					fmt.Fprintln(out, "[State Delta]", e.Delta)
-				}
+			if err := show(ctx, thread, &client.RunOptions{Text: lines.Text()}, out); err != nil {
+				return err
 			}
-			fmt.Fprintln(out)
 		}
 	}
 	return lines.Err()
 }
 
-func prompt(out io.Writer) { fmt.Fprint(out, "\nUser (:q to quit, :state to show state): ") }
+func show(ctx context.Context, thread *client.Thread, o *client.RunOptions, out io.Writer) error {
+	for event, err := range thread.Run(ctx, o) {
+		if err != nil {
+			return err
+		}
+		switch e := event.(type) {
+		case *agui.TextMessageContent:
+			fmt.Fprint(out, e.Delta)
+		case *agui.StateSnapshot:
+			fmt.Fprintln(out, "[State Snapshot]", e.Snapshot)
+		case *agui.StateDelta:
+			fmt.Fprintln(out, "[State Delta]", e.Delta)
+		}
+	}
+	return nil
+}
 
 func main() {
 	agent := client.New("http://127.0.0.1:8080/", nil) // any example, such as recipe

@@ -51,19 +51,18 @@ Hello
 :q
 never read
 `
-	const output = `
-User (:q to quit, :state to show state): Current state: {}
+	const output = `[State Snapshot] {"title":"","document":""}
+
+User (:q to quit, :state to show state): Current state: {"title":"","document":""}
 
 User (:q to quit, :state to show state): [State Snapshot] {"title":"","document":""}
 [State Delta] [{"op":"replace","path":"/document","value":"Once there was a "}]
 [State Delta] [{"op":"replace","path":"/document","value":"Once there was a dragon."}]
 [State Snapshot] {"title":"","document":"Once there was a dragon."}
 The tool write_document answered: Document written.
-
 User (:q to quit, :state to show state): 
 User (:q to quit, :state to show state): [State Snapshot] {"title":"Atlantis","document":"Once there was a dragon."}
 Hello! I am a scripted model: I answer from fixed rules, without a key and without a network. What can I do for you?
-
 User (:q to quit, :state to show state): Current state: {"title":"Atlantis","document":"Once there was a dragon."}
 
 User (:q to quit, :state to show state): `
@@ -74,7 +73,7 @@ User (:q to quit, :state to show state): `
 			t.Fatal(err)
 		}
 		if out.String() != output {
-			t.Errorf("the conversation is%s\nwant%s", out.String(), output)
+			t.Errorf("the conversation is\n%s\nwant\n%s", out.String(), output)
 		}
 	})
 }
