@@ -2,6 +2,7 @@ package agui_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -357,6 +358,20 @@ func TestStrings(t *testing.T) {
 		}
 		if got := string(agui.AppendEvent(nil, e, agui.V1)); got != `{"type":"TEXT_MESSAGE_CONTENT","messageId":"m","delta":`+want+`}` {
 			t.Errorf("%s is written as %s", c.in, got)
+		}
+	}
+}
+
+// TestIntegers: every length of number is written as it should be.
+func TestIntegers(t *testing.T) {
+	numbers := []int64{1, -1, 99999999, 100000000, 100000001, 1764500000000, 9007199254740991, -9007199254740991, 9999999999999999, 10000000000000000}
+	for n := int64(1); n < 1<<53; n = n*7 + 3 {
+		numbers = append(numbers, n)
+	}
+	for _, n := range numbers {
+		got := string(agui.AppendEvent(nil, &agui.TextMessageEnd{Base: agui.Base{Timestamp: n}}, agui.V1))
+		if want := fmt.Sprintf(`{"type":"TEXT_MESSAGE_END","messageId":"","timestamp":%d}`, n); got != want {
+			t.Errorf("got %s, want %s", got, want)
 		}
 	}
 }
