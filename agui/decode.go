@@ -184,6 +184,9 @@ func (d *decoder) event(data []byte, opts *DecodeOptions) (Event, error) {
 		}
 	}
 	d.typ = e.EventType()
+	if d.delta(e) {
+		return e, nil
+	}
 	d.document(e)
 	if d.err == nil && !d.retyped {
 		return e, nil
@@ -212,6 +215,46 @@ func (d *decoder) read(e Event) (Event, error) {
 		return nil, d.err
 	}
 	return e, nil
+}
+
+// delta reads the two events that most of a stream is made of, in the very
+// spelling that practically every producer uses: id, delta, perhaps a timestamp,
+// no white space. If anything is different it reports false and has done
+// nothing.
+func (d *decoder) delta(e Event) bool {
+	if d.resume == 0 {
+		return false
+	}
+	var id, delta *string
+	name := `,"messageId":`
+	switch e := e.(type) {
+	case *TextMessageContent:
+		id, delta = &e.MessageID, &e.Delta
+	case *ToolCallArgs:
+		name = `,"toolCallId":`
+		id, delta = &e.ToolCallID, &e.Delta
+	default:
+		return false
+	}
+	start := d.pos
+	d.pos = d.resume
+	if d.literal(name) {
+		*id = d.id()
+		if d.literal(`,"delta":`) {
+			*delta = d.string()
+			ok := true
+			if d.literal(`,"timestamp":`) {
+				e.Common().Timestamp, ok = d.plainInteger()
+			}
+			if ok && d.literal("}") && d.pos == len(d.data) {
+				return true
+			}
+		}
+	}
+	// The long way sets all that may have been set here, or fails.
+	*id, *delta, e.Common().Timestamp = "", "", 0
+	d.err, d.pos = nil, start
+	return false
 }
 
 // quickEvent makes the event if its type is the first member and spelled

@@ -280,34 +280,56 @@ func appendString(dst []byte, s string) []byte {
 }
 
 // appendEscaped appends what a JSON string holds for s. Where one escape is,
-// others are near, so plain bytes are taken singly until there are many.
+// others are near, as in JSON inside JSON: a block at a time is looked at byte
+// by byte, with room made for the worst.
 func appendEscaped(dst []byte, s string) []byte {
-	for i, run := 0, 0; i < len(s); {
-		switch c := s[i]; {
-		case plain[c]:
-			dst = append(dst, c)
-			if i++; run < 16 {
-				run++
-				continue
-			}
-			n := plainLength(s[i:])
-			dst = append(dst, s[i:i+n]...)
-			i += n
-		case c < utf8.RuneSelf:
-			dst = appendEscape(dst, c)
-			i++
-		default:
-			n := i + 1
+	const block = 32
+	for len(s) > 0 {
+		if s[0] >= utf8.RuneSelf {
+			n := 1
 			for n < len(s) && s[n] >= utf8.RuneSelf {
 				n++
 			}
-			dst = appendUnicode(dst, s[i:n])
-			i = n
+			dst = appendUnicode(dst, s[:n])
+			s = s[n:]
+			continue
 		}
-		run = 0
+		dst = slices.Grow(dst, 6*block)
+		room := dst[len(dst):cap(dst)]
+		n, at, escapes := min(len(s), block), 0, 0
+		for i := range n {
+			c := s[i]
+			if c >= utf8.RuneSelf {
+				n = i
+				break
+			}
+			if plain[c] {
+				room[at] = c
+				at++
+				continue
+			}
+			escapes++
+			room[at] = '\\'
+			if short := shortEscape[c]; short != 0 {
+				room[at+1] = short
+				at += 2
+			} else {
+				copy(room[at+1:], "u00")
+				room[at+4], room[at+5] = hexDigits[c>>4], hexDigits[c&15]
+				at += 6
+			}
+		}
+		dst, s = dst[:len(dst)+at], s[n:]
+		if escapes == 0 {
+			n = plainLength(s)
+			dst, s = append(dst, s[:n]...), s[n:]
+		}
 	}
 	return dst
 }
+
+// shortEscape holds the letter of the escapes that have one.
+var shortEscape = [256]byte{'"': '"', '\\': '\\', '\b': 'b', '\f': 'f', '\n': 'n', '\r': 'r', '\t': 't'}
 
 // appendUnicode appends a run of bytes that are not ASCII.
 func appendUnicode(dst []byte, s string) []byte {
@@ -345,24 +367,6 @@ func load(s string) uint64 {
 	_ = s[7]
 	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
 		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
-}
-
-func appendEscape(dst []byte, c byte) []byte {
-	switch c {
-	case '"', '\\':
-		return append(dst, '\\', c)
-	case '\n':
-		return append(dst, '\\', 'n')
-	case '\r':
-		return append(dst, '\\', 'r')
-	case '\t':
-		return append(dst, '\\', 't')
-	case '\b':
-		return append(dst, '\\', 'b')
-	case '\f':
-		return append(dst, '\\', 'f')
-	}
-	return append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
 }
 
 // surrogateHalf reads the three-byte form of a surrogate half at the start of

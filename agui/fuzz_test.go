@@ -22,6 +22,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"type":"A","type":"B"}`))
 	f.Add([]byte(`{"type":"TEXT_MESSAGE_CONTENT","message_id":"\ud83c","delta":"\ud83c\udf5d\u0000"}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
+		sameSpaced(t, data)
 		_, strictErr := agui.DecodeEvent(data, &agui.DecodeOptions{Strict: true})
 		for _, opts := range []*agui.DecodeOptions{nil, {Strict: true}, {KeepUnknown: true}, {MaxDepth: 4}} {
 			e, err := agui.DecodeEvent(data, opts)
@@ -53,6 +54,62 @@ func FuzzDecode(f *testing.F) {
 			}
 		}
 	})
+}
+
+// sameSpaced makes sure that the short way for the usual spelling reads what the
+// long way reads: a space behind the brace is enough to take the long one.
+func sameSpaced(t *testing.T, data []byte) {
+	t.Helper()
+	if len(data) == 0 || data[0] != '{' {
+		return
+	}
+	short, err1 := agui.DecodeEvent(data, nil)
+	long, err2 := agui.DecodeEvent(append([]byte("{ "), data[1:]...), nil)
+	if (err1 == nil) != (err2 == nil) {
+		t.Fatalf("%s: %v, spaced %v", data, err1, err2)
+	}
+	if err1 != nil {
+		var a, b *agui.DecodeError
+		if errors.As(err1, &a) && errors.As(err2, &b) && (a.Path != b.Path || a.Reason != b.Reason || a.Event != b.Event) {
+			t.Fatalf("%s: %v, spaced %v", data, err1, err2)
+		}
+		return
+	}
+	if a, b := agui.AppendEvent(nil, short, agui.V1), agui.AppendEvent(nil, long, agui.V1); !bytes.Equal(a, b) {
+		t.Fatalf("%s, spaced %s", a, b)
+	}
+}
+
+// TestUsualSpelling: everything that is nearly the usual spelling of the hot
+// events is read as the long way reads it.
+func TestUsualSpelling(t *testing.T) {
+	for _, text := range []string{
+		`{"type":"TEXT_MESSAGE_CONTENT","messageId":"m","delta":"d"}`,
+		`{"type":"TEXT_MESSAGE_CONTENT","messageId":"m","delta":"d","timestamp":12}`,
+		`{"type":"TEXT_MESSAGE_CONTENT","messageId":"m","delta":"d","timestamp":012}`,
+		`{"type":"TEXT_MESSAGE_CONTENT","messageId":"m","delta":"d","timestamp":1.5}`,
+		`{"type":"TEXT_MESSAGE_CONTENT","messageId":"m","delta":"d","timestamp":1e3}`,
+		`{"type":"TEXT_MESSAGE_CONTENT","messageId":"m","delta":"d","timestamp":}`,
+		`{"type":"TEXT_MESSAGE_CONTENT","messageId":"m","delta":"d","timestamp":12345678901234567890}`,
+		`{"type":"TEXT_MESSAGE_CONTENT","messageId":"m","delta":"d","timestamp":12,"delta":"e"}`,
+		`{"type":"TEXT_MESSAGE_CONTENT","messageId":"m","delta":"d","messageId":"n"}`,
+		`{"type":"TEXT_MESSAGE_CONTENT","messageId":"m","delta":"d","type":"TOOL_CALL_ARGS","toolCallId":"c"}`,
+		`{"type":"TEXT_MESSAGE_CONTENT","messageId":"m","delta":"d"} `,
+		`{"type":"TEXT_MESSAGE_CONTENT","messageId":"m","delta":"d"}x`,
+		`{"type":"TEXT_MESSAGE_CONTENT","messageId":"m","delta":"d"`,
+		`{"type":"TEXT_MESSAGE_CONTENT","messageId":"m","delta":"d`,
+		`{"type":"TEXT_MESSAGE_CONTENT","messageId":"m","delta":null}`,
+		`{"type":"TEXT_MESSAGE_CONTENT","messageId":7,"delta":"d"}`,
+		`{"type":"TEXT_MESSAGE_CONTENT","messageId":"m","delta":"\q"}`,
+		`{"type":"TEXT_MESSAGE_CONTENT","messageId":"\u0041","delta":"é\n"}`,
+		`{"type":"TEXT_MESSAGE_CONTENT","delta":"d","messageId":"m"}`,
+		`{"type":"TEXT_MESSAGE_CONTENT","messageId":"m"}`,
+		`{"type":"TEXT_MESSAGE_CONTENT","messageId":"m","delta":"d","metadata":{"k":1}}`,
+		`{"type":"TOOL_CALL_ARGS","toolCallId":"c","delta":"{\"a\":","timestamp":0}`,
+		`{"type":"TOOL_CALL_ARGS","messageId":"c","delta":"d"}`,
+	} {
+		sameSpaced(t, []byte(text))
+	}
 }
 
 // FuzzDecodeInput is FuzzDecode for what clients post.

@@ -314,7 +314,10 @@ func (r *Reducer) appendText(id, delta string, metadata jsondoc.Value) {
 	if !e.Content.IsParts() { // a text replaces parts, as in the client
 		have = e.Content.text
 	}
-	e.Content = Text(grow(&e.text, have, delta))
+	e.Content.text = grow(&e.text, have, delta)
+	if e.Content.kind != contentText {
+		e.Content.kind, e.Content.parts = contentText, nil
+	}
 	mergeMetadata(&e.Metadata, metadata)
 }
 
