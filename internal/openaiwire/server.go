@@ -20,6 +20,7 @@ type Request struct {
 	Path     string // as sent, percent-escapes kept
 	RawQuery string
 	Host     string
+	Peer     string // the client's address: the same for requests over one connection
 	Header   http.Header
 	Body     []byte
 
@@ -80,7 +81,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	gone := make(chan struct{})
 	req := &Request{
-		Method: r.Method, Path: path, RawQuery: r.URL.RawQuery, Host: r.Host, Header: r.Header.Clone(), Body: body,
+		Method: r.Method, Path: path, RawQuery: r.URL.RawQuery, Host: r.Host, Peer: r.RemoteAddr, Header: r.Header.Clone(), Body: body,
 		Gone: gone, aborted: make(chan struct{}),
 	}
 	h.mu.Lock()

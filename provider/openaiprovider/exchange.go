@@ -104,7 +104,7 @@ func (x *exchange) run(parent context.Context, path string, body any, decode ans
 // end mark. A connection can only be used again after that, and a new one costs a
 // handshake per model call. Whoever keeps it open gets no more than a moment.
 func (x *exchange) drain(body io.Reader) {
-	x.silence = 20 * time.Millisecond
+	x.silence = 50 * time.Millisecond
 	_, _ = io.CopyN(io.Discard, body, 4<<10)
 }
 

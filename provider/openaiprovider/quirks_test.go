@@ -23,8 +23,8 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // markerKey is the secret of all tests. It may be in a request's header and nowhere
-// else.
-const markerKey = "sk-marker-0123456789abcdef"
+// else. It does not look like a key, so it has to be known to be found.
+const markerKey = "marker.Key_7"
 
 func newClient(t testing.TB, s *openaiwire.Server, cut int, opts ...option.RequestOption) openai.Client {
 	return openai.NewClient(append([]option.RequestOption{
@@ -271,6 +271,9 @@ func TestChatQuirks(t *testing.T) {
 		{"no id at first, then one", []openaiwire.Step{
 			delta(`{"index":0,"function":{"name":"search","arguments":""}}`), delta(`{"index":0,"id":"c1","function":{"name":"search","arguments":"{\"q\": \"a"}}`), delta(`{"index":0,"id":"c1","function":{"arguments":"bc\"}"}}`), finish("tool_calls"), done(),
 		}, want{calls: abc, finish: "tool_calls", deltas: 3}},
+		{"no id for the first call, one for the second", []openaiwire.Step{
+			delta(`{"index":0,"function":{"name":"search","arguments":"{\"q\": \"abc\"}"}}`), delta(`{"index":0,"id":"c2","function":{"name":"search","arguments":"{\"q\": \"abc\"}"}}`), finish("tool_calls"), done(),
+		}, want{calls: []call{abc[0], abc[0]}, ids: []string{"", "c2"}, finish: "tool_calls", deltas: 2}},
 		{"the name comes after the id, and after arguments", []openaiwire.Step{
 			delta(`{"index":0,"id":"c1"}`), delta(`{"index":0,"function":{"arguments":"{\"q\": "}}`), delta(`{"index":0,"function":{"name":"search","arguments":"\"a"}}`), delta(`{"index":0,"function":{"arguments":"bc\"}"}}`), finish("tool_calls"), done(),
 		}, want{calls: abc, ids: []string{"c1"}, finish: "tool_calls", deltas: 2}},
@@ -337,6 +340,13 @@ func TestChatQuirks(t *testing.T) {
 		{"R10 an empty object first, then the real one", []openaiwire.Step{
 			delta(`{"index":0,"id":"c1","function":{"name":"search","arguments":"{}"}}`), delta(`{"index":0,"function":{"arguments":"{\"q\": "}}`), delta(`{"index":0,"function":{"arguments":"\"abc\"}"}}`), finish("tool_calls"), done(),
 		}, want{calls: abc, ids: []string{"c1"}, finish: "tool_calls", deltas: 3}},
+		{"R10 an empty object first, the name with each fragment, no ids", []openaiwire.Step{
+			delta(`{"index":0,"function":{"name":"search","arguments":"{}"}}`), delta(`{"index":0,"function":{"name":"search","arguments":"{\"q\": "}}`), delta(`{"index":0,"function":{"name":"search","arguments":"\"abc\"}"}}`), finish("tool_calls"), done(),
+		}, want{calls: abc, finish: "tool_calls", deltas: 3}},
+		{"no ids, one index, one tool twice, each name before its object", []openaiwire.Step{
+			delta(`{"index":0,"function":{"name":"search","arguments":""}}`), delta(`{"index":0,"function":{"arguments":"{\"q\": \"abc\"}"}}`),
+			delta(`{"index":0,"function":{"name":"search","arguments":""}}`), delta(`{"index":0,"function":{"arguments":"{\"q\": \"abc\"}"}}`), finish("tool_calls"), done(),
+		}, want{calls: []call{abc[0], abc[0]}, finish: "tool_calls", deltas: 3}},
 		{"R10 white space behind a complete object", []openaiwire.Step{
 			delta(`{"index":0,"id":"c1","function":{"name":"search","arguments":"{\"q\": \"abc\"}"}}`), delta(`{"index":0,"function":{"arguments":" \n"}}`), finish("tool_calls"), done(),
 		}, want{calls: []call{{"search", `{"q": "abc"}` + " \n"}}, ids: []string{"c1"}, finish: "tool_calls", deltas: 2}},

@@ -94,7 +94,7 @@ func Read(body io.Reader, limits Limits, decode Decoder) iter.Seq2[*agent.Respon
 // "error":null for an error, and puts no bound on an event of many lines.
 func frames(r io.Reader, limit int) func() (name string, data []byte, err error) {
 	frames := agui.NewReader(r, &agui.ReaderOptions{
-		MaxLine: limit, MaxFrame: limit, KeepUnterminated: false,
+		MaxLine: limit, MaxFrame: limit, KeepUnterminated: true,
 	})
 	return func() (string, []byte, error) {
 		frame, err := frames.Next()
