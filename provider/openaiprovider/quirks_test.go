@@ -147,6 +147,7 @@ func atEveryCut(t *testing.T, steps []openaiwire.Step, test func(t *testing.T, s
 				continue
 			}
 			t.Run(fmt.Sprintf("cut=%d,crlf=%v", cut, crlf), func(t *testing.T) {
+				t.Parallel()
 				reply := openaiwire.Reply{Body: steps, Cut: cut, CRLF: crlf}
 				if long {
 					reply.Cut = 0
