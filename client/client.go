@@ -77,8 +77,9 @@ type Thread struct {
 // ID is the thread's id.
 func (t *Thread) ID() string { return t.id }
 
-// State is the state as last shown, or as set since. It is absent before
-// anybody has said what it is.
+// State is the state as last shown, or as set since; {} before anybody has said
+// what it is. To see the state of a thread that exists, Run(ctx, nil): it asks
+// the server and no model.
 func (t *Thread) State() jsondoc.Value {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"mime"
 	"net/http"
 	"strings"
@@ -45,11 +46,20 @@ type Options struct {
 	// Zero means 15 s, which is also the most.
 	KeepAlive time.Duration
 
+	// Linger is how long a run that was posted with
+	// forwardedProps.lockstep.attach goes on while nobody watches its thread.
+	// Zero means 10 s; Forever, without an end; a negative time, not at all.
+	Linger time.Duration
+
 	// Logger takes what must not go on the wire. Nil: slog.Default().
 	Logger *slog.Logger
 }
 
+// Forever is Options.Linger without an end.
+const Forever = time.Duration(math.MaxInt64)
+
 const (
+	defaultLinger    = 10 * time.Second
 	defaultMaxBody   = 8 << 20
 	defaultKeepAlive = 15 * time.Second
 )
@@ -91,6 +101,14 @@ func New(a *agent.Agent, opts *Options) (*Handler, error) {
 	case o.KeepAlive == 0:
 		o.KeepAlive = defaultKeepAlive
 	}
+	switch {
+	case o.Linger == 0:
+		o.Linger = defaultLinger
+	case o.Linger == Forever:
+		o.Linger = -1
+	case o.Linger < 0:
+		o.Linger = 0
+	}
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
@@ -102,12 +120,17 @@ func New(a *agent.Agent, opts *Options) (*Handler, error) {
 	h.mux = http.NewServeMux()
 	h.mux.HandleFunc("POST /{$}", h.post)
 	h.mux.HandleFunc("GET /capabilities", h.capabilities)
+	h.mux.HandleFunc("GET /threads/{id}", h.hydrate)
+	h.mux.HandleFunc("GET /threads/{id}/events", h.events)
+	h.mux.HandleFunc("DELETE /threads/{id}/run", h.stop)
 	h.mux.HandleFunc("/", h.notFound)
 	return h, nil
 }
 
 // Close ends the handler's own threads: running runs get their terminal event.
-// Threads that were given in Options are their owner's to close.
+// Call it when the process shuts down, before the HTTP server's Shutdown, which
+// waits for the runs' streams to end. Threads that were given in Options are
+// their owner's to close.
 func (h *Handler) Close(ctx context.Context) error {
 	if !h.own {
 		return nil
@@ -153,19 +176,17 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer t.Close()
-	run, err := t.Run(ctx, thread.Request{Input: input, Agent: h.run, Model: h.model, Tools: h.agent.Tools()})
+	run, err := t.Run(ctx, thread.Request{
+		Input: input, Agent: h.run, Model: h.model, Tools: h.agent.Tools(),
+		Attach: forwarded(input, "attach"), Linger: h.opts.Linger, Supersede: forwarded(input, "supersede"),
+	})
 	if err != nil {
 		h.refuse(w, r, err)
 		return
 	}
-	// The one who posted has gone, whatever the reason: nobody else asked for
-	// this run.
-	defer run.Stop()
+	defer run.Leave()
 
-	version := agui.V0
-	if input.ProtocolVersion != "" {
-		version = agui.V1
-	}
+	version := agui.VersionFor(input.ProtocolVersion)
 	out, err := agui.NewWriter(w, &agui.WriterOptions{KeepAlive: h.opts.KeepAlive})
 	if err != nil {
 		h.opts.Logger.Error("the response cannot be streamed", "error", err)
@@ -185,6 +206,12 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
+}
+
+// forwarded reads a switch of forwardedProps.lockstep.
+func forwarded(in *agui.RunAgentInput, name string) bool {
+	v, _ := in.ForwardedProps.At(jsondoc.Path("lockstep", name))
+	return v.Bool()
 }
 
 // run adapts the agent's method to the function type that package thread takes.

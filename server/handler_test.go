@@ -153,6 +153,11 @@ func TestBusy(t *testing.T) {
 // open posts a run and waits for its first event.
 func open(t *testing.T, ctx context.Context, url string) *http.Response {
 	t.Helper()
+	return openBody(t, ctx, url, body)
+}
+
+func openBody(t *testing.T, ctx context.Context, url, body string) *http.Response {
+	t.Helper()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
@@ -169,6 +174,10 @@ func open(t *testing.T, ctx context.Context, url string) *http.Response {
 			t.Fatal(err)
 		}
 		if strings.Contains(line, "RUN_STARTED") {
+			res.Body = struct {
+				io.Reader
+				io.Closer
+			}{lines, res.Body} // what was read ahead is still to be had
 			return res
 		}
 	}

@@ -11,14 +11,17 @@ import (
 )
 
 // Config says when what an agent does becomes state. The zero Config keeps no
-// state of its own accord: posted state is ignored until something (a tool, a
-// DataContent) has made state on the thread.
+// state of its own accord: posted state is ignored (agent code can still read it,
+// with From(ctx).Posted) until something, a tool or a DataContent, has made state
+// on the thread.
 type Config struct {
 	// Schema describes the state. State that breaks it never becomes state (S8).
 	Schema *Schema
 
-	// Initial holds the members that the first posted state lacks. Absent:
-	// what Schema.Initial gives.
+	// Initial holds the top-level members that the first posted state lacks,
+	// such as jsondoc.MustFrom(MyState{}). Absent: every top-level member of
+	// Schema with its default or the empty value of its type. Inside a member
+	// that the client posts nothing is filled in.
 	Initial jsondoc.Value
 
 	// Predict fills members of the state while a model still writes a tool's
@@ -56,7 +59,8 @@ type Prediction struct {
 	Whole bool
 
 	// Keep leaves old members in place until the new value names them or ends,
-	// so that a form does not flicker.
+	// so that a form does not flicker. At the end what the new value does not
+	// name goes; a text is shown from its beginning again.
 	Keep bool
 }
 

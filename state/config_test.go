@@ -41,6 +41,27 @@ func TestPredictState(t *testing.T) {
 	}
 }
 
+type skill string
+
+func (skill) Enum() []string { return []string{"Beginner", "Advanced"} }
+
+func TestEnums(t *testing.T) {
+	s := SchemaFor[struct {
+		Level  skill            `json:"level" jsonschema:"how hard it is"`
+		Others map[string]skill `json:"others"`
+	}]()
+	if err := s.Validate(jsondoc.MustParse(`{"level":"Advanced","others":{"a":"Beginner"}}`)); err != nil {
+		t.Error(err)
+	}
+	err := s.Validate(jsondoc.MustParse(`{"level":"Hard","others":{"a":"x"}}`))
+	if err == nil || !strings.Contains(err.Error(), "/level: ") || !strings.Contains(err.Error(), "/others/a: ") {
+		t.Errorf("%v; want both places", err)
+	}
+	if !strings.Contains(s.Document().String(), "how hard it is") {
+		t.Errorf("the description is lost: %s", s.Document())
+	}
+}
+
 func TestSchemas(t *testing.T) {
 	type item struct {
 		Name string   `json:"name" jsonschema:"what it is called"`

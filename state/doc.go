@@ -39,9 +39,19 @@
 // A run that is stopped or fails: what was committed stays, what was open is
 // taken back, on the wire too, before the terminal event.
 //
-// After the result of a call that touched the state there is exactly one state
-// event: STATE_SNAPSHOT, whether or not the view moves, or STATE_DELTA for a
-// tool with MapResultAsStateDelta. After any other result there is none.
+// After the result of a call that predicted, changed (Update, MapCall) or whose
+// result changes the state there is exactly one state event: STATE_SNAPSHOT,
+// whether or not the view moves. A tool with MapResultAsStateDelta makes
+// STATE_DELTA instead, and none where its patch changes nothing. After any other
+// result there is none.
+//
+// # Which to use
+//
+// Predict where the arguments are the state. Update where a tool computes it and
+// the user should see it while the tool works; Progress for steps that are true
+// whatever comes later; Result where it is known only at the end; the MapResult
+// rules for tools that are not yours; DataContent from agent code that has no
+// tool. What Update shows before the result is marked predicted on the wire.
 //
 // # What is predicted
 //
@@ -50,6 +60,14 @@
 //		"document": {Tool: "create_document", Argument: "*"},         // all arguments
 //		"/a/b":     {Tool: "plan", Argument: "/plan/steps"},          // by JSON Pointer
 //	}}
+//
+// # Edits of clients
+//
+// What a client posts as state is an edit of what that client was last shown. A
+// client that names the position it was shown (forwardedProps.lockstep.base, a
+// position from metadata.lockstep or an SSE id) is read exactly. Of two people's
+// edits of one place the later stays, and lockstep.conflict names it, with policy
+// "client".
 //
 // # The model
 //

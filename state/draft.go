@@ -39,7 +39,7 @@ func asDraftError(err error, into **DraftError) bool { return errors.As(err, int
 func (s *Session) Draft(now time.Time, d Draft) Step {
 	c := s.call(d.ID)
 	if c == nil {
-		c = &call{id: d.ID, base: s.shown}
+		c = &call{id: d.ID, base: s.shown, draft: true}
 		targets := make([]jsonstream.Target, len(d.Members))
 		for i, name := range d.Members {
 			at := jsondoc.Path(name)

@@ -132,6 +132,11 @@ func (h *Handle) update(change any, keep bool) error {
 			return nil
 		}
 		done, err := h.driver.Change(h.ctx, h.call, base, next, keep)
+		var broken *SchemaError
+		if errors.As(err, &broken) {
+			// The model is to read what was wrong, so that it can mend it (S8).
+			return &tool.Error{Message: err.Error(), Err: err}
+		}
 		if err != nil || done {
 			return err
 		}

@@ -3,6 +3,7 @@ package state
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/lockstep-go/lockstep/agui"
@@ -18,6 +19,7 @@ type call struct {
 	pred     *jsonstream.Predictor // nil: nothing is predicted, or the call is a proposal
 	args     jsondoc.Value         // complete arguments
 	complete bool
+	draft    bool // no tool call, see Session.Draft
 	detached bool // an edit lies above: frames are differences of views
 	hidden   bool // complete, and an earlier call has just put its own result in the same place
 	failed   error
@@ -123,6 +125,18 @@ func set(doc jsondoc.Value, at jsondoc.Pointer, v jsondoc.Value) jsondoc.Value {
 		return out
 	}
 	return doc
+}
+
+// Predicted lists the places of a view that are not what the state has there:
+// what is still predicted.
+func (m *Model) Predicted(state, view jsondoc.Value) []jsondoc.Pointer {
+	var out []jsondoc.Pointer
+	for _, op := range jsondoc.Diff(orEmpty(m.Visible(state)), orEmpty(view), nil) {
+		if !slices.Contains(out, op.Path) {
+			out = append(out, op.Path)
+		}
+	}
+	return out
 }
 
 // ErrConflict is a result refused by RejectResult.

@@ -55,6 +55,9 @@ func (r Result) display() string {
 
 // change is the state that a result makes of the visible state.
 func (r Result) change(visible jsondoc.Value) (jsondoc.Value, error) {
+	if r.State != nil || len(r.Delta) > 0 {
+		visible = orEmpty(visible)
+	}
 	if r.State != nil {
 		members, err := jsondoc.From(r.State)
 		if err != nil {

@@ -81,7 +81,8 @@ func MapResult(tool string, f func(*Mapping, ToolResult) ([]agui.Event, error)) 
 }
 
 // MapCall makes further events of a complete call, behind TOOL_CALL_END. State
-// events among them are an overlay until the call's result, like a prediction.
+// events among them say what the state is to be: they are an overlay until the
+// call's result, like a prediction, and go out as the delta that they make.
 func MapCall(tool string, f func(*Mapping, ToolCall) ([]agui.Event, error)) Rule {
 	return Rule{tool: tool, call: f}
 }

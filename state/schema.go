@@ -16,8 +16,17 @@ type Schema = schema.Schema
 // Pointer and a reason.
 type SchemaError = schema.Error
 
-// SchemaFor infers the schema of a Go type from its json tags and the texts of
-// its jsonschema tags. Members that T does not have are allowed. It panics on a type that has no JSON form, which is a
+// SchemaFor infers the schema of a Go type. The json tag names a member and,
+// with omitempty, makes it optional; the jsonschema tag is its description; a
+// pointer may be null, a slice or map may not. A string type with a method
+// Enum() []string may only have those values:
+//
+//	type Level string
+//
+//	func (Level) Enum() []string { return []string{"Beginner", "Advanced"} }
+//
+// Members that T does not have are allowed. For everything else that JSON Schema
+// can say there is ParseSchema. SchemaFor panics on a type that has no JSON form, which is a
 // fault of the program.
 func SchemaFor[T any]() *Schema {
 	s, err := schema.ForOpen(reflect.TypeFor[T]())

@@ -226,7 +226,19 @@ func (s *Session) overlay(c *call, ch change) Step {
 	return s.offer(c, func() Step { return s.showView(predictedBy(c)) }, nil)
 }
 
-func predictedBy(c *call) Mark { return Mark{By: ByAgent, Call: c.id, Predicted: true} }
+func predictedBy(c *call) Mark {
+	m := c.mark()
+	m.Predicted = true
+	return m
+}
+
+// mark names the call, where it is one that clients know.
+func (c *call) mark() Mark {
+	if c.draft {
+		return Mark{By: ByAgent}
+	}
+	return Mark{By: ByAgent, Call: c.id}
+}
 
 // predicted proposes the frame for what the predictor has just read.
 func (s *Session) predicted(c *call, patch jsondoc.Patch) Step {
@@ -348,7 +360,7 @@ func (s *Session) Result(id string, r Returned) (step Step, others []agui.Event,
 // only the calls left are open.
 func (s *Session) decided(after jsondoc.Value, c *call, left []*call, conflicts []jsondoc.Pointer, asDelta bool) Step {
 	view := s.compose(after, left)
-	mark := Mark{By: ByAgent, Call: c.id}
+	mark := c.mark()
 	step := Step{after: Doc{State: after, View: view}}
 	if asDelta {
 		step.Events = s.moved(after, view, mark).Events

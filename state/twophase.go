@@ -69,6 +69,9 @@ func (t *twoPhase) Run(next agent.RunFunc, ctx context.Context, messages []*mess
 	return func(yield func(*agent.ResponseUpdate, error) bool) {
 		h := From(ctx)
 		current, err := h.Value()
+		if current.Len() == 0 {
+			current = h.Posted() // an agent that keeps no state yet
+		}
 		if err != nil || current.Kind() != jsondoc.KindObject || current.Len() == 0 {
 			for u, err := range next(ctx, messages, opts...) {
 				if !yield(u, err) {

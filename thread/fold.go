@@ -20,6 +20,7 @@ type fold struct {
 	open     []state.Proposal // not decided yet, oldest first
 	runs     []runMark        // newest last, bounded: for reading what clients post
 	shown    []shownView      // views at state events, oldest first, bounded
+	openers  []agui.Event     // of what is open on the wire, in order
 	updated  time.Time
 }
 
@@ -80,12 +81,13 @@ func (f *fold) apply(e Entry) error {
 			f.runs = slices.Delete(f.runs, 0, len(f.runs)-keptRuns)
 		}
 	case *agui.RunFinished, *agui.RunError:
-		f.active = nil
+		f.active, f.openers = nil, nil
 	case *agui.StateSnapshot:
 		if f.active != nil {
 			f.active.snapshotted = true
 		}
 	}
+	f.noteOpen(e.Event)
 	if err := f.reduced.Apply(e.Event); err != nil {
 		return err
 	}
@@ -98,6 +100,41 @@ func (f *fold) apply(e Entry) error {
 		}
 	}
 	return nil
+}
+
+// noteOpen keeps the openers of what a viewer that comes now would have to see
+// opened again.
+func (f *fold) noteOpen(e agui.Event) {
+	same := func(is func(agui.Event) bool) {
+		f.openers = slices.DeleteFunc(slices.Clone(f.openers), is)
+	}
+	switch e := e.(type) {
+	case *agui.TextMessageStart, *agui.ToolCallStart, *agui.ReasoningStart, *agui.ReasoningMessageStart, *agui.StepStarted, *agui.SubagentStarted:
+		f.openers = append(f.openers[:len(f.openers):len(f.openers)], e)
+	case *agui.TextMessageEnd:
+		same(func(o agui.Event) bool { s, ok := o.(*agui.TextMessageStart); return ok && s.MessageID == e.MessageID })
+	case *agui.ToolCallEnd:
+		same(func(o agui.Event) bool { s, ok := o.(*agui.ToolCallStart); return ok && s.ToolCallID == e.ToolCallID })
+	case *agui.ReasoningEnd:
+		same(func(o agui.Event) bool { s, ok := o.(*agui.ReasoningStart); return ok && s.MessageID == e.MessageID })
+	case *agui.ReasoningMessageEnd:
+		same(func(o agui.Event) bool {
+			s, ok := o.(*agui.ReasoningMessageStart)
+			return ok && s.MessageID == e.MessageID
+		})
+	case *agui.StepFinished:
+		same(func(o agui.Event) bool { s, ok := o.(*agui.StepStarted); return ok && s.StepName == e.StepName })
+	case *agui.SubagentFinished:
+		same(func(o agui.Event) bool {
+			s, ok := o.(*agui.SubagentStarted)
+			return ok && s.SubagentRunID == e.SubagentRunID
+		})
+	case *agui.SubagentError:
+		same(func(o agui.Event) bool {
+			s, ok := o.(*agui.SubagentStarted)
+			return ok && s.SubagentRunID == e.SubagentRunID
+		})
+	}
 }
 
 // viewAt is the view at a sequence number, if the fold still knows it.

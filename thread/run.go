@@ -27,6 +27,13 @@ type Request struct {
 	// Tools are the agent's own, so that a client's tool of the same name is
 	// not taken for the client's to answer.
 	Tools []tool.Tool
+	// Attach says that the run does not end with the one who started it: it
+	// goes on for Linger while nobody watches the thread (see Thread.Watch).
+	// Negative: for ever.
+	Attach bool
+	Linger time.Duration
+	// Supersede stops a run that is in the way instead of waiting for it.
+	Supersede bool
 }
 
 // Run starts a run and returns its events, as its first viewer reads them: from
@@ -36,8 +43,8 @@ type Request struct {
 // been logged.
 //
 // The run takes ctx's values and deadline but not its end: it goes on until the
-// agent is done, its limit is reached, or somebody calls Stop. Stop is for the
-// caller whose client has gone.
+// agent is done, its limit is reached, or somebody calls Stop. The caller calls
+// Leave when its client has gone.
 func (t *Thread) Run(ctx context.Context, req Request) (*Run, error) {
 	t.threads.mu.Lock()
 	if t.threads.closed {
@@ -64,6 +71,9 @@ func (t *Thread) Run(ctx context.Context, req Request) (*Run, error) {
 			if busy = f.active; busy != nil {
 				t.mu.Lock()
 				grown = t.grown
+				if req.Supersede && t.driver != nil || t.replaceable() {
+					t.driver.stop()
+				}
 				t.mu.Unlock()
 				return nil, nil
 			}
@@ -88,6 +98,7 @@ func (t *Thread) Run(ctx context.Context, req Request) (*Run, error) {
 		}
 	}
 	t.threads.opts.Metrics.Runs.Add(1)
+	r.attach, r.release = req.Attach, t.Watch() // before the driver can be seen
 	if d == nil {
 		return r, nil // a post without news: it is all in the log already
 	}
@@ -207,10 +218,22 @@ func firstState(m *state.Model, posted jsondoc.Value) (state.Edited, error) {
 
 // Run is a run as the one who started it sees it.
 type Run struct {
-	thread *Thread
-	driver *driver
-	key    string
-	first  uint64
+	thread  *Thread
+	driver  *driver
+	key     string
+	first   uint64
+	attach  bool
+	release func()
+}
+
+// Leave says that the one who started the run has gone. The run stops, unless it
+// was started to be attached to; then it goes on for its linger time. After the
+// run's end Leave only frees the thread for others; it may be called twice.
+func (r *Run) Leave() {
+	r.release()
+	if !r.attach {
+		r.Stop()
+	}
 }
 
 // Events yields the run's entries up to its terminal one. It ends with ctx's
@@ -251,6 +274,7 @@ type driver struct {
 	box     *mailbox
 	seen    uint64 // the log as the session knows it
 	cancel  context.CancelCauseFunc
+	linger  *time.Timer   // under the thread's mu; nil: not counting
 	done    chan struct{} // the terminal event is in the log
 }
 
@@ -284,6 +308,9 @@ func (d *driver) start(ctx context.Context) {
 		t.mu.Lock()
 		if t.driver == d {
 			t.driver = nil
+		}
+		if d.linger != nil {
+			d.linger.Stop()
 		}
 		t.mu.Unlock()
 		cancel(run.ErrStopped) // an agent that is still busy has nobody left to tell

@@ -192,6 +192,53 @@ func TestMapperCannotBreakTheStream(t *testing.T) {
 	}
 }
 
+// The first state of a thread whose agent configures none: it is a snapshot, and
+// no delta had to be mended (W2; newSetup's close checks the counter).
+func TestFirstStateOfAll(t *testing.T) {
+	type counter struct {
+		N int `json:"n"`
+	}
+	patch, _ := jsondoc.ParsePatch([]byte(`[{"op":"add","path":"/n","value":1}]`))
+	for name, f := range map[string]func(context.Context) (any, error){
+		"Update": func(ctx context.Context) (any, error) {
+			return "ok", state.From(ctx).Update(func(c *counter) { c.N++ })
+		},
+		"Progress": func(ctx context.Context) (any, error) { return "ok", state.Progress(ctx, func(c *counter) { c.N++ }) },
+		"Delta":    func(context.Context) (any, error) { return state.Result{Text: "ok", Delta: patch}, nil },
+		"State":    func(context.Context) (any, error) { return state.Result{Text: "ok", State: counter{1}}, nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			events, doc, _ := play(t, state.Config{}, "", []tool.Tool{toolOf("t", f)}, one("t")...)
+			if doc.State.String() != `{"n":1}` {
+				t.Errorf("state %s", doc.State)
+			}
+			for _, e := range events {
+				if d, ok := e.(*agui.StateDelta); ok {
+					t.Errorf("W2: a delta before any snapshot: %s", d.Delta)
+				}
+			}
+		})
+	}
+}
+
+// S8: what Update refuses the model reads, with place and reason.
+func TestS8UpdateIsTold(t *testing.T) {
+	cfg := state.Config{Schema: state.MustParseSchema(`{"type":"object","properties":{"n":{"type":"integer","maximum":1}}}`)}
+	events, doc, _ := play(t, cfg, `{"n":1}`, []tool.Tool{toolOf("t", func(ctx context.Context) (any, error) {
+		return "ok", state.From(ctx).Update(func(c *struct {
+			N int `json:"n"`
+		}) {
+			c.N = 5
+		})
+	})}, one("t")...)
+	if got := contents(events); !strings.Contains(got[0], "/n") {
+		t.Errorf("result %q does not name the place", got[0])
+	}
+	if doc.State.String() != `{"n":1}` {
+		t.Errorf("state %s", doc.State)
+	}
+}
+
 // Scenario 47: the model reads Text, the user interface gets Display.
 func TestDisplay(t *testing.T) {
 	for _, c := range []struct {

@@ -129,6 +129,8 @@ type Thread struct {
 	ring    ring
 	grown   chan struct{} // closed and made anew when the log grows
 	driver  *driver       // of the active run, when it runs here
+
+	watchers int // viewers that count for linger
 }
 
 // Open loads a thread. An unknown one is an empty log; nothing is stored before
@@ -281,6 +283,9 @@ const maxConflicts = 100
 func (t *Thread) entries(drafts []draft) []Entry {
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	pos, revision, view := t.fold.head, t.fold.revision, t.fold.doc.View
+	if view.IsAbsent() {
+		view = jsondoc.Object() // what clients hold that were told nothing
+	}
 	snapshotted := t.fold.active != nil && t.fold.active.snapshotted
 	out := make([]Entry, len(drafts))
 	for i, d := range drafts {

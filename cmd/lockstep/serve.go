@@ -19,6 +19,7 @@ type serveCmd struct {
 	Addr  string `default:"127.0.0.1:8888" help:"Address to listen on; port 0 takes a free one."`
 	Model string `help:"scripted, openai:NAME, azure:DEPLOYMENT or foundry:DEPLOYMENT. Without it: by what the environment has, else scripted."`
 
+	Linger      string   `default:"10s" help:"How long a run that was posted to be attached to goes on while nobody watches it: a time, 0 for not at all, or forever."`
 	Token       string   `help:"Requests need this bearer token."`
 	AllowOrigin []string `help:"Browsers on pages of this origin may use the server; repeatable." placeholder:"ORIGIN" sep:"none"`
 }
@@ -39,12 +40,31 @@ or Entra ID), else foundry where FOUNDRY_PROJECT_ENDPOINT is set (with
 FOUNDRY_MODEL), else scripted.`
 }
 
+// parseLinger reads --linger into server.Options.Linger.
+func parseLinger(s string) (time.Duration, error) {
+	if s == "forever" {
+		return server.Forever, nil
+	}
+	d, err := time.ParseDuration(s)
+	if s != "0" && (err != nil || d < 0) {
+		return 0, fmt.Errorf("--linger %q: want a time such as 10s, 0 or forever", s)
+	}
+	if d == 0 {
+		return -1, nil
+	}
+	return d, nil
+}
+
 // shutdownTime is how long running runs get to write their terminal events.
 const shutdownTime = 10 * time.Second
 
 func (c serveCmd) Run(ctx context.Context, io std) error {
 	log := slog.New(slog.NewTextHandler(io.err, nil))
 	provider, model, err := chooseModel(c.Model)
+	if err != nil {
+		return usageError{err}
+	}
+	linger, err := parseLinger(c.Linger)
 	if err != nil {
 		return usageError{err}
 	}
@@ -55,7 +75,7 @@ func (c serveCmd) Run(ctx context.Context, io std) error {
 		if err != nil {
 			return usageError{err}
 		}
-		h, err := server.New(made, &server.Options{State: a.State, Threads: threads, Logger: log})
+		h, err := server.New(made, &server.Options{State: a.State, Threads: threads, Logger: log, Linger: linger})
 		if err != nil {
 			return usageError{fmt.Errorf("agent %s: %w", a.Config.Name, err)}
 		}

@@ -99,10 +99,12 @@ func For(t reflect.Type) (*Schema, error) { return inferred(t, false) }
 func ForOpen(t reflect.Type) (*Schema, error) { return inferred(t, true) }
 
 func inferred(t reflect.Type, open bool) (*Schema, error) {
-	s, err := infer.ForType(t, &infer.ForOptions{TypeSchemas: map[reflect.Type]*infer.Schema{
+	known := map[reflect.Type]*infer.Schema{
 		reflect.TypeFor[jsondoc.Value]():   {},
 		reflect.TypeFor[json.RawMessage](): {},
-	}})
+	}
+	enums(t, known, map[reflect.Type]bool{})
+	s, err := infer.ForType(t, &infer.ForOptions{TypeSchemas: known})
 	if err != nil {
 		return nil, fmt.Errorf("schema: %s: %w", t, err)
 	}
@@ -116,6 +118,33 @@ func inferred(t reflect.Type, open bool) (*Schema, error) {
 		return nil, fmt.Errorf("schema: %s: %w", t, err)
 	}
 	return Compile(doc)
+}
+
+// Enumerated is a string type that has only some values.
+type Enumerated interface{ Enum() []string }
+
+// enums adds the schemas of the enumerated types that t is made of.
+func enums(t reflect.Type, into map[reflect.Type]*infer.Schema, seen map[reflect.Type]bool) {
+	if seen[t] {
+		return
+	}
+	seen[t] = true
+	if t.Kind() == reflect.String && t.Implements(reflect.TypeFor[Enumerated]()) {
+		s := &infer.Schema{Type: "string"}
+		for _, v := range reflect.Zero(t).Interface().(Enumerated).Enum() {
+			s.Enum = append(s.Enum, v)
+		}
+		into[t] = s
+		return
+	}
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
+		enums(t.Elem(), into, seen)
+	case reflect.Struct:
+		for i := range t.NumField() {
+			enums(t.Field(i).Type, into, seen)
+		}
+	}
 }
 
 // adjust turns the library's ["null","array"] into "array", likewise for
