@@ -2,6 +2,7 @@
 // scripted model and an OpenAI-wire server.
 import test, { after, before, describe } from "node:test";
 import assert from "node:assert/strict";
+import { HttpAgent } from "@ag-ui/client";
 import { official, shadowStates, start, turn } from "./lib.mjs";
 
 /** Each value is a prefix of the next: members and items are added, strings grow. */
@@ -137,6 +138,23 @@ describe("scripted model", () => {
     const run = await turn(client, "Give me all the ingredients");
     assert.deepEqual(run.events[1].snapshot, { recipe, mine: { big: "9007199254740993", nothing: null } });
     assert.ok(client.agent.messages.at(-1).content.includes("Carrots"));
+  });
+
+  test("protobuf, where the client asks for it by name", async () => {
+    class Binary extends HttpAgent {
+      requestInit(input) {
+        const init = super.requestInit(input);
+        init.headers = { ...init.headers, Accept: "application/vnd.ag-ui.event+proto" };
+        return init;
+      }
+    }
+    const agent = new Binary({ url: server.url });
+    agent.addMessage({ id: crypto.randomUUID(), role: "user", content: "I want to make a classic Italian pasta carbonara" });
+    const states = [];
+    await agent.runAgent({}, { onStateChanged: ({ state }) => void states.push(structuredClone(state)) });
+    assert.ok(states.length > 10, "the state grows");
+    assert.ok(agent.state.recipe.ingredients.length > 2);
+    assert.equal(agent.messages.at(-1).role, "assistant");
   });
 
   test("the same agent at /shared_state, with and without a last slash", async () => {

@@ -23,7 +23,7 @@ func (h *Handler) describe() *agui.Capabilities {
 	keeps := h.model.Keeps()
 	c := &agui.Capabilities{
 		Identity:  &agui.IdentityCapabilities{Name: h.opts.Name, Description: h.opts.Description, Provider: h.agent.ProviderName()},
-		Transport: &agui.TransportCapabilities{Streaming: &yes, Websocket: &no, HTTPBinary: &no, PushNotifications: &no, Resumable: &no},
+		Transport: &agui.TransportCapabilities{Streaming: &yes, Websocket: &no, HTTPBinary: &yes, PushNotifications: &no, Resumable: &yes},
 		Tools:     &agui.ToolsCapabilities{Supported: &yes, ClientProvided: &yes},
 		State:     &agui.StateCapabilities{Snapshots: &keeps, Deltas: &keeps, Memory: &no, PersistentState: &keeps},
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/lockstep-go/lockstep/agent"
 	"github.com/lockstep-go/lockstep/agui"
+	"github.com/lockstep-go/lockstep/agui/aguipb"
 	"github.com/lockstep-go/lockstep/jsondoc"
 	"github.com/lockstep-go/lockstep/state"
 	"github.com/lockstep-go/lockstep/thread"
@@ -187,7 +188,12 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request) {
 	defer run.Leave()
 
 	version := agui.VersionFor(input.ProtocolVersion)
-	out, err := agui.NewWriter(w, &agui.WriterOptions{KeepAlive: h.opts.KeepAlive})
+	options := &agui.WriterOptions{KeepAlive: h.opts.KeepAlive, Version: version}
+	binary := aguipb.Accepts(r.Header.Get("Accept"))
+	if binary {
+		options.Format = aguipb.Format()
+	}
+	out, err := agui.NewWriter(w, options)
 	if err != nil {
 		h.opts.Logger.Error("the response cannot be streamed", "error", err)
 		fail(w, http.StatusInternalServerError, problem{Message: "this server cannot stream: a middleware hides the connection's Flush"})
@@ -198,11 +204,12 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request) {
 		if err != nil {
 			return // the client has gone, or the log cannot be read
 		}
-		frame := p.Frame(version)
-		if len(frame) == 0 {
-			continue
+		if binary && p.Event != nil {
+			err = out.WriteEvent("", p.Event) // a protobuf frame has no id
+		} else if frame := p.Frame(version); len(frame) > 0 {
+			err = out.WriteFrame(frame)
 		}
-		if err := out.WriteFrame(frame); err != nil {
+		if err != nil {
 			return
 		}
 	}

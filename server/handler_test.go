@@ -15,6 +15,8 @@ import (
 
 	"github.com/lockstep-go/lockstep/agent"
 	"github.com/lockstep-go/lockstep/agent/agenttest"
+	"github.com/lockstep-go/lockstep/agui"
+	"github.com/lockstep-go/lockstep/agui/aguipb"
 	"github.com/lockstep-go/lockstep/server"
 	"github.com/lockstep-go/lockstep/state"
 )
@@ -352,5 +354,42 @@ func TestCapabilities(t *testing.T) {
 	}
 	if _, err := server.New(speaker(), &server.Options{KeepAlive: -1}); err == nil {
 		t.Error("a negative KeepAlive was accepted")
+	}
+}
+
+// Protobuf where the Accept header names it, and SSE for everybody else.
+func TestProtobuf(t *testing.T) {
+	srv := listen(t, speaker("Hello, protobuf.", "Hello, SSE."), nil, nil)
+	for i, accept := range []string{"text/event-stream, application/vnd.ag-ui.event+proto", "*/*"} {
+		req, err := http.NewRequest(http.MethodPost, srv.URL, strings.NewReader(strings.Replace(body, `"u"`, `"u`+accept[:1]+`"`, 1)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("Accept", accept)
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		read := aguipb.ReadEvents
+		if want := []string{"application/vnd.ag-ui.event+proto", "text/event-stream"}[i]; res.Header.Get("Content-Type") != want {
+			t.Errorf("Accept %s: content type %q, want %q", accept, res.Header.Get("Content-Type"), want)
+		}
+		if i == 1 {
+			read = agui.ReadEvents
+		}
+		text := ""
+		for rec, err := range read(res.Body, &agui.EventsOptions{Sequence: new(agui.Sequence)}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c, ok := rec.Event.(*agui.TextMessageContent); ok {
+				text += c.Delta
+			}
+		}
+		res.Body.Close()
+		if want := []string{"Hello, protobuf.", "Hello, SSE."}[i]; text != want {
+			t.Errorf("Accept %s: text %q, want %q", accept, text, want)
+		}
 	}
 }
