@@ -14,7 +14,8 @@ import (
 // call is a tool call whose effect on the state is not decided.
 type call struct {
 	id, tool string
-	base     jsondoc.Value // the view that its model call was shown, and what the agent itself committed since
+	base     jsondoc.Value // the visible state at its model call, and what the agent itself committed since
+	shown    jsondoc.Value // of it, what the model was shown; the same unless it was too large
 	fields   []field
 	pred     *jsonstream.Predictor // nil: nothing is predicted, or the call is a proposal
 	args     jsondoc.Value         // complete arguments
@@ -47,7 +48,11 @@ func merge(base, ours, theirs jsondoc.Value) jsondoc.Value {
 // newCall opens a call that starts now: what it writes is merged on shown, and
 // its first frame builds on view.
 func (m *Model) newCall(id, tool string, shown, view jsondoc.Value) *call {
-	c := &call{id: id, tool: tool, base: shown, fields: m.fieldsOf(tool)}
+	c := &call{id: id, tool: tool, base: shown, shown: shown, fields: m.fieldsOf(tool)}
+	if len(c.fields) > 0 {
+		c.shown = m.shown(shown)
+		c.detached = !jsondoc.Same(c.shown, c.base) // frames have what was cut in them
+	}
 	if len(c.fields) > 0 {
 		targets := make([]jsonstream.Target, len(c.fields))
 		for i, f := range c.fields {
@@ -68,12 +73,22 @@ func (m *Model) fieldsOf(tool string) []field {
 	return out
 }
 
-// value is what the call has for a field by now.
+// value is what the call has for a field by now, with what its model was not
+// shown put back.
 func (c *call) value(i int) (jsondoc.Value, bool) {
+	var v jsondoc.Value
+	var ok bool
 	if c.complete {
-		return c.args.At(c.fields[i].target.Argument)
+		v, ok = c.args.At(c.fields[i].target.Argument)
+	} else {
+		v, ok = c.pred.Value(i)
 	}
-	return c.pred.Value(i)
+	if ok && !jsondoc.Same(c.shown, c.base) && !c.shown.IsAbsent() {
+		full, _ := c.base.At(c.fields[i].target.Path)
+		saw, _ := c.shown.At(c.fields[i].target.Path)
+		v = uncut(full, saw, v)
+	}
+	return v, ok
 }
 
 // compose lays the calls over the visible state, in the order of their start.

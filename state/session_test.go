@@ -305,6 +305,69 @@ func TestS6EditDuringPrediction(t *testing.T) {
 	}
 }
 
+// S6: what was cut from the prompt, or hidden, counts as unchanged.
+func TestS6CutIsNotDeleted(t *testing.T) {
+	long := strings.Repeat("long text ", 200)
+	var items []jsondoc.Value
+	for i := range 60 {
+		items = append(items, jsondoc.MustParse(`{"id":`+itoa(i)+`,"name":"item `+itoa(i)+`"}`))
+	}
+	doc := jsondoc.Object(
+		jsondoc.Member{Name: "text", Value: jsondoc.String(long)},
+		jsondoc.Member{Name: "list", Value: jsondoc.Array(items...)},
+		jsondoc.Member{Name: "secret", Value: jsondoc.Int(1)},
+	)
+	cfg := Config{
+		Predict: map[string]Prediction{"doc": {Tool: "write", Argument: "doc"}},
+		Access:  Access{"/doc/secret": ServerOnly},
+		Inject:  Injection{MaxBytes: 2000},
+	}
+	f := follow(t, cfg, jsondoc.Object(jsondoc.Member{Name: "doc", Value: doc}).String())
+	shown := f.s.m.shown(f.s.m.Visible(f.s.ModelCall()))
+	saw, _ := shown.At("/doc")
+	if shown.Size() > 2000 || strings.Contains(shown.String(), "item 59") {
+		t.Fatalf("the prompt is not cut: %d bytes", shown.Size())
+	}
+	// The model repeats what it saw, renames the first item and adds one.
+	list, _ := saw.Get("list")
+	var written []jsondoc.Value
+	for i, v := range list.Items() {
+		if i == 0 {
+			v = v.With("name", jsondoc.String("renamed"))
+		}
+		written = append(written, v)
+	}
+	args := jsondoc.Object(jsondoc.Member{Name: "doc", Value: saw.With("list", jsondoc.Array(written...)).With("more", jsondoc.True)})
+	f.call("c", "write", args.String(), 50)
+	if err := f.result("c", nil); err != nil {
+		t.Fatal(err)
+	}
+	want := doc.With("list", jsondoc.Array(append([]jsondoc.Value{items[0].With("name", jsondoc.String("renamed"))}, items[1:]...)...)).With("more", jsondoc.True)
+	got, _ := f.doc.At("/doc")
+	if !jsondoc.Equal(got, want) {
+		t.Errorf("state %.300s…\nwant  %.300s…", got, want)
+	}
+	for _, line := range f.log {
+		if strings.HasPrefix(line, "lockstep.conflict") {
+			t.Errorf("nobody edited: %s", line)
+		}
+	}
+}
+
+// The third policy: a conflict makes the call fail, and nothing is committed.
+func TestS6Reject(t *testing.T) {
+	cfg := document()
+	cfg.Conflict = RejectResult
+	f := follow(t, cfg, `{"document":"old"}`)
+	f.s.ModelCall()
+	f.call("c", "write", `{"document":"the agent's"}`, 9)
+	f.edit(`[{"op":"replace","path":"/document","value":"mine"}]`)
+	if err := f.result("c", nil); !errors.Is(err, ErrConflict) {
+		t.Errorf("error %v, want ErrConflict", err)
+	}
+	f.want(`{"document":"mine"}`, `{"document":"mine"}`)
+}
+
 // A proposal that met a longer log is made anew, on the new documents.
 func TestRedo(t *testing.T) {
 	f := follow(t, document(), `{"document":"old","n":1}`)
