@@ -154,8 +154,10 @@ func (t *Thread) Run(ctx context.Context, o *RunOptions) iter.Seq2[agui.Event, e
 		}
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
+		edited := t.edit()
 		body, err := t.post(ctx, o)
 		if err != nil {
+			t.restore(edited) // it has not reached anybody
 			yield(nil, err)
 			return
 		}
@@ -179,6 +181,22 @@ func (t *Thread) Run(ctx context.Context, o *RunOptions) iter.Seq2[agui.Event, e
 				return
 			}
 		}
+	}
+}
+
+// edit is the state that SetState left for the next run.
+func (t *Thread) edit() jsondoc.Value {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.edited
+}
+
+// restore puts an edit back, unless there is a newer one.
+func (t *Thread) restore(v jsondoc.Value) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.edited.IsAbsent() {
+		t.edited = v
 	}
 }
 

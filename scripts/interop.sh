@@ -8,6 +8,8 @@ ensure_node
 CGO_ENABLED=0 go build -o bin/lockstep ./cmd/lockstep
 CGO_ENABLED=0 go build -o bin/fakeopenai ./internal/openaiwire/cmd/fakeopenai
 CGO_ENABLED=0 go build -o bin/providers ./interop/providers
-(cd interop && [ -d node_modules ] && npm ls --silent >/dev/null 2>&1 || (cd interop && npm ci --no-audit --no-fund --loglevel=error))
+if ! (cd interop && [ -d node_modules ] && npm ls --silent >/dev/null 2>&1); then
+  (cd interop && npm ci --no-audit --no-fund --loglevel=error)
+fi
 (cd interop && node --test)
 if [ -x interop/agui/run.sh ]; then interop/agui/run.sh; fi

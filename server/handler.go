@@ -11,6 +11,7 @@ import (
 	"math"
 	"mime"
 	"net/http"
+	"regexp"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -60,6 +61,8 @@ type Options struct {
 const Forever = time.Duration(math.MaxInt64)
 
 const (
+	bodyTime         = 30 * time.Second
+	maxThreadID      = 64 << 10
 	defaultLinger    = 10 * time.Second
 	defaultMaxBody   = 8 << 20
 	defaultKeepAlive = 15 * time.Second
@@ -195,6 +198,9 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request) {
 	}
 	out, err := agui.NewWriter(w, options)
 	if err != nil {
+		if ctx.Err() != nil {
+			return // the client has gone already
+		}
 		h.opts.Logger.Error("the response cannot be streamed", "error", err)
 		fail(w, http.StatusInternalServerError, problem{Message: "this server cannot stream: a middleware hides the connection's Flush"})
 		return
@@ -229,11 +235,19 @@ func (h *Handler) run(ctx context.Context, messages []*message, opts ...agent.Op
 // readInput reads the request's body. Where it is no RunAgentInput it answers
 // the request itself.
 func (h *Handler) readInput(w http.ResponseWriter, r *http.Request) (*agui.RunAgentInput, bool) {
-	media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	if err != nil || media != "application/json" {
-		fail(w, http.StatusUnsupportedMediaType, problem{Path: "Content-Type", Message: "send application/json"})
+	media, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if charset := params["charset"]; err != nil || media != "application/json" || charset != "" && !strings.EqualFold(charset, "utf-8") {
+		fail(w, http.StatusUnsupportedMediaType, problem{Path: "Content-Type", Message: "send application/json in UTF-8"})
 		return nil, false
 	}
+	if coding := r.Header.Get("Content-Encoding"); coding != "" && coding != "identity" {
+		fail(w, http.StatusUnsupportedMediaType, problem{Path: "Content-Encoding", Message: "send the body as it is, not encoded"})
+		return nil, false
+	}
+	// A body that does not come must not hold the server up, nor its shutdown.
+	control := http.NewResponseController(w)
+	_ = control.SetReadDeadline(time.Now().Add(bodyTime)) // not every writer can; then the server's own timeouts hold
+	defer func() { _ = control.SetReadDeadline(time.Time{}) }()
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, h.opts.MaxBody))
 	var tooLarge *http.MaxBytesError
 	switch {
@@ -260,9 +274,18 @@ func (h *Handler) readInput(w http.ResponseWriter, r *http.Request) (*agui.RunAg
 		fail(w, http.StatusBadRequest, inputProblem(err))
 		return nil, false
 	}
-	if input.ThreadID == "" {
-		fail(w, http.StatusBadRequest, problem{Path: "/threadId", Message: "a thread id is a non-empty string"})
+	if input.ThreadID == "" || len(input.ThreadID) > maxThreadID {
+		fail(w, http.StatusBadRequest, problem{Path: "/threadId", Message: "a thread id is a non-empty string of at most 64 KB"})
 		return nil, false
+	}
+	if loneSurrogate.Match(body) {
+		// Half a character, as a front end makes it that cuts a text inside an
+		// emoji. As U+FFFD two names could become one; so it is told instead.
+		var bad *jsondoc.SyntaxError
+		if _, err := jsondoc.Parse(body, &jsondoc.ParseOptions{KeepLast: true}); errors.As(err, &bad) {
+			fail(w, http.StatusBadRequest, problem{Path: string(bad.Path), Message: bad.Reason, Offset: int(bad.Offset)})
+			return nil, false
+		}
 	}
 	switch input.State.Kind() {
 	case jsondoc.KindAbsent, jsondoc.KindNull, jsondoc.KindObject:
@@ -272,6 +295,10 @@ func (h *Handler) readInput(w http.ResponseWriter, r *http.Request) (*agui.RunAg
 	}
 	return input, true
 }
+
+// loneSurrogate finds bodies that may hold one, so that others are not read
+// twice.
+var loneSurrogate = regexp.MustCompile(`\\u[dD][89a-fA-F]`)
 
 // nameMessages gives messages the ids that the protocol requires and some older
 // clients do not send. An id is made of place and content, so that a client that

@@ -79,28 +79,31 @@ func speaker(texts ...string) *agent.Agent {
 // kept.
 func TestBadInput(t *testing.T) {
 	cfg := state.Config{Schema: state.MustParseSchema(`{"type":"object","properties":{"count":{"type":"integer"}}}`)}
-	srv := listen(t, speaker("fine"), &server.Options{State: cfg, MaxBody: 1 << 16}, nil)
+	srv := listen(t, speaker("fine"), &server.Options{State: cfg, MaxBody: 1 << 17}, nil)
 	for name, c := range map[string]struct {
 		contentType, body string
 		status            int
 		path              string
 	}{
-		"malformed":       {"application/json", `{"threadId":"t",`, 400, ""},
-		"no threadId":     {"application/json", `{"runId":"r","messages":[]}`, 400, "threadId"},
-		"empty threadId":  {"application/json", `{"threadId":"","runId":"r","messages":[]}`, 400, "threadId"},
-		"array":           {"application/json", `[]`, 400, ""},
-		"null":            {"application/json", `null`, 400, ""},
-		"empty":           {"application/json", ``, 400, ""},
-		"wrong type":      {"application/json", `{"threadId":"t","runId":"r","messages":"x"}`, 400, "/messages"},
-		"no content type": {"", body, 415, "Content-Type"},
-		"text":            {"text/plain", body, 415, "Content-Type"},
-		"form":            {"application/x-www-form-urlencoded", body, 415, "Content-Type"},
-		"too large":       {"application/json", `{"threadId":"` + strings.Repeat("x", 1<<16) + `"`, 413, ""},
-		"deep":            {"application/json", `{"threadId":"t","runId":"r","messages":[],"state":` + strings.Repeat(`{"":`, 6000), 400, ""},
-		"bad UTF-8":       {"application/json", "{\"threadId\":\"t\xff\",\"runId\":\"r\",\"messages\":[]}", 400, ""},
-		"state an array":  {"application/json", `{"threadId":"t","runId":"r","state":[1],"messages":[]}`, 422, "/state"},
-		"no messages":     {"application/json", `{"threadId":"t","runId":"r"}`, 400, "messages"},
-		"X9 S8 schema":    {"application/json", `{"threadId":"t","runId":"r","state":{"count":"x"},"messages":[]}`, 422, "/count"},
+		"malformed":        {"application/json", `{"threadId":"t",`, 400, ""},
+		"no threadId":      {"application/json", `{"runId":"r","messages":[]}`, 400, "threadId"},
+		"empty threadId":   {"application/json", `{"threadId":"","runId":"r","messages":[]}`, 400, "threadId"},
+		"array":            {"application/json", `[]`, 400, ""},
+		"null":             {"application/json", `null`, 400, ""},
+		"empty":            {"application/json", ``, 400, ""},
+		"wrong type":       {"application/json", `{"threadId":"t","runId":"r","messages":"x"}`, 400, "/messages"},
+		"no content type":  {"", body, 415, "Content-Type"},
+		"text":             {"text/plain", body, 415, "Content-Type"},
+		"form":             {"application/x-www-form-urlencoded", body, 415, "Content-Type"},
+		"too large":        {"application/json", `{"threadId":"` + strings.Repeat("x", 1<<17) + `"`, 413, ""},
+		"deep":             {"application/json", `{"threadId":"t","runId":"r","messages":[],"state":` + strings.Repeat(`{"":`, 6000), 400, ""},
+		"bad UTF-8":        {"application/json", "{\"threadId\":\"t\xff\",\"runId\":\"r\",\"messages\":[]}", 400, ""},
+		"charset":          {"application/json; charset=utf-16", body, 415, "Content-Type"},
+		"half a character": {"application/json", `{"threadId":"t","runId":"r","messages":[],"state":{"a\ud800":1,"a\ud801":2}}`, 400, ""},
+		"long threadId":    {"application/json", `{"threadId":"` + strings.Repeat("x", 65<<10) + `","runId":"r","messages":[]}`, 400, "threadId"},
+		"state an array":   {"application/json", `{"threadId":"t","runId":"r","state":[1],"messages":[]}`, 422, "/state"},
+		"no messages":      {"application/json", `{"threadId":"t","runId":"r"}`, 400, "messages"},
+		"X9 S8 schema":     {"application/json", `{"threadId":"t","runId":"r","state":{"count":"x"},"messages":[]}`, 422, "/count"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			status, header, text := post(t, srv.URL, c.contentType, c.body)
@@ -296,7 +299,7 @@ func TestHost(t *testing.T) {
 	defer srv.Close()
 	defer host.Close(context.Background())
 	defer http.DefaultClient.CloseIdleConnections()
-	for path, want := range map[string]string{"/": "Lockstep", "/healthz": "ok", "/readyz": "ok", "/agents": `"path":"/one"`} {
+	for path, want := range map[string]string{"/": "Lockstep", "/capabilities": `"name":"one"`, "/healthz": "ok", "/readyz": "ok", "/agents": `"path":"/one"`} {
 		res, err := http.Get(srv.URL + path)
 		if err != nil {
 			t.Fatal(err)

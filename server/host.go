@@ -45,11 +45,9 @@ func NewHost(home http.Handler) *Host {
 		reply(w, http.StatusOK, map[string]any{"agents": h.agents})
 	})
 	h.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/" {
-			if a := h.paths["/"]; a != nil {
-				a.ServeHTTP(w, r)
-				return
-			}
+		if a := h.paths["/"]; a != nil && (r.URL.Path == "/" || r.URL.Path == "/capabilities" || strings.HasPrefix(r.URL.Path, "/threads")) {
+			a.ServeHTTP(w, r)
+			return
 		}
 		fail(w, http.StatusNotFound, problem{Path: r.URL.Path, Message: "there is no agent at this path; GET /agents lists them"})
 	})

@@ -42,6 +42,20 @@ type Config struct {
 
 	// Inject puts the current state before the model.
 	Inject Injection
+
+	// MaxBytes bounds the state's JSON. A change that would make it larger is
+	// refused like one that breaks the schema. Zero means 4 MB: clients take no
+	// frame above 10 MB.
+	MaxBytes int
+}
+
+const defaultMaxState = 4 << 20
+
+func (m *Model) maxState() int {
+	if m.cfg.MaxBytes > 0 {
+		return m.cfg.MaxBytes
+	}
+	return defaultMaxState
 }
 
 // Prediction feeds one member of the state from a tool's arguments.

@@ -166,6 +166,7 @@ func TestEdit(t *testing.T) {
 		{"hidden", view, `{"secrets":{"k":9},"total":3,"open":1,"items":[{"id":"a","price":5,"n":1}]}`, state, 0},
 		{"deletion", view, `{"total":3,"items":[]}`, `{"secrets":{"k":1},"total":3,"items":[]}`, 0},
 		{"W3 a number as a browser echoes it", `{"total":3,"open":9007199254740993,"items":[]}`, `{"total":3,"open":9007199254740992,"items":[],"x":1}`, `{"secrets":{"k":1},"total":3,"open":1,"items":[{"id":"a","price":5,"n":1}],"x":1}`, 0},
+		{"W3 an edit beside a number as a browser echoes it", `{"total":3,"open":9007199254740993,"items":[{"id":"a","price":1.0,"n":1}]}`, `{"total":3,"open":9007199254740992,"items":[{"id":"a","price":1,"n":1},{"id":"b"}],"x":1}`, `{"secrets":{"k":1},"total":3,"open":1,"items":[{"id":"a","price":5,"n":1},{"id":"b"}],"x":1}`, 0},
 		{"older base", `{"total":3,"open":0,"items":[]}`, `{"total":3,"open":0,"items":[],"new":true}`, `{"secrets":{"k":1},"total":3,"open":1,"items":[{"id":"a","price":5,"n":1}],"new":true}`, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -204,5 +205,41 @@ func TestConfirmationStrategies(t *testing.T) {
 		if c.s.Approved(p) == "" || c.s.Rejected(p) == "" {
 			t.Errorf("%T says nothing after the decision", c.s)
 		}
+	}
+}
+
+// W3: an edit of one place leaves the digits of all others alone, whatever a
+// browser's doubles made of them on the way.
+func TestW3EditKeepsDigits(t *testing.T) {
+	m, err := NewModel(Config{Initial: jsondoc.Object()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const doc = `{"id":9007199254740993,"one":1.0,"exp":1E5,"zero":-0,"tiny":1e-400,"huge":1e400,"long":123456789012345678901234567890,"color":"red","list":[1.0,{"n":9007199254740993},2.0]}`
+	const posted = `{"id":9007199254740992,"one":1,"exp":100000,"zero":0,"tiny":0,"huge":null,"long":1.2345678901234568e+29,"color":"blue","list":[{"new":1},1,{"n":9007199254740992,"m":true},2]}`
+	const want = `{"id":9007199254740993,"one":1.0,"exp":1E5,"zero":-0,"tiny":1e-400,"huge":1e400,"long":123456789012345678901234567890,"color":"blue","list":[{"new":1},1.0,{"n":9007199254740993,"m":true},2.0]}`
+	v := jsondoc.MustParse(doc)
+	e, err := m.Edit(Doc{State: v, View: v}, v, jsondoc.MustParse(posted))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := e.State.String(); got != want {
+		t.Errorf("state\n%s\nwant\n%s", got, want)
+	}
+}
+
+// The state has a size beyond which clients could not take it.
+func TestMaxBytes(t *testing.T) {
+	m, err := NewModel(Config{Initial: jsondoc.Object(), MaxBytes: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	small := jsondoc.MustParse(`{"a":"` + strings.Repeat("x", 80) + `"}`)
+	large := jsondoc.MustParse(`{"a":"` + strings.Repeat("x", 200) + `"}`)
+	if err := m.Check(small, large); err == nil || !strings.Contains(err.Error(), "100 is the most") {
+		t.Errorf("%v", err)
+	}
+	if err := m.Check(large, large.With("a", jsondoc.String("xx"))); err != nil {
+		t.Errorf("a state that is too large cannot be made smaller: %v", err)
 	}
 }

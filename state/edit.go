@@ -2,6 +2,8 @@ package state
 
 import (
 	"errors"
+	"fmt"
+	"math"
 	"strconv"
 
 	"github.com/lockstep-go/lockstep/internal/schema"
@@ -56,10 +58,11 @@ func (m *Model) Edit(now Doc, base, wanted jsondoc.Value) (Edited, error) {
 		wanted = whole
 	}
 	wanted, out.Dropped = m.protect(base, wanted)
-	if jsondoc.EqualBy(base, wanted, jsondoc.ByDouble) {
+	wanted = exact(base, wanted)
+	if jsondoc.Equal(base, wanted) {
 		return out, nil
 	}
-	opts := &jsondoc.MergeOptions{Policy: jsondoc.Ours, Numbers: jsondoc.ByDouble}
+	opts := &jsondoc.MergeOptions{Policy: jsondoc.Ours}
 	newVisible, conflicts, err := jsondoc.Merge(base, wanted, visible, opts)
 	if err != nil {
 		return out, err
@@ -82,11 +85,64 @@ func (m *Model) Edit(now Doc, base, wanted jsondoc.Value) (Edited, error) {
 	return out, nil
 }
 
+// exact gives numbers their digits back where the client, which may compute in
+// doubles, cannot have meant to change them: wherever a value is equal to the
+// base's as doubles are, it is the base's. An infinite double is null in a
+// browser's JSON.
+func exact(base, wanted jsondoc.Value) jsondoc.Value {
+	switch {
+	case base.IsAbsent() || jsondoc.Same(base, wanted):
+		return wanted
+	case jsondoc.EqualBy(base, wanted, jsondoc.ByDouble):
+		return base
+	case wanted.IsNull() && base.Kind() == jsondoc.KindNumber:
+		if f, ok := base.Float64(); !ok || math.IsInf(f, 0) {
+			return base
+		}
+	case base.Kind() == jsondoc.KindObject && wanted.Kind() == jsondoc.KindObject:
+		members := make([]jsondoc.Member, 0, wanted.Len())
+		for name, w := range wanted.Members() {
+			b, _ := base.Get(name)
+			members = append(members, jsondoc.Member{Name: name, Value: exact(b, w)})
+		}
+		return jsondoc.Object(members...)
+	case base.Kind() == jsondoc.KindArray && wanted.Kind() == jsondoc.KindArray:
+		// An item stands near where it stood: insertions and removals shift the
+		// others, and a window finds them without comparing all with all.
+		const window = 16
+		near := func(list jsondoc.Value, from int, x jsondoc.Value) int {
+			for j := from; j < min(from+window, list.Len()); j++ {
+				if jsondoc.EqualBy(list.Item(j), x, jsondoc.ByDouble) {
+					return j
+				}
+			}
+			return -1
+		}
+		items := make([]jsondoc.Value, 0, wanted.Len())
+		at := 0
+		for i, w := range wanted.Items() {
+			switch j := near(base, at, w); {
+			case j >= 0:
+				w, at = base.Item(j), j+1
+			case at < base.Len() && near(wanted, i+1, base.Item(at)) < 0:
+				w = exact(base.Item(at), w) // the item itself was edited
+				at++
+			}
+			items = append(items, w)
+		}
+		return jsondoc.Array(items...)
+	}
+	return wanted
+}
+
 // Check validates a change of the state, as a whole. Only what the change makes
 // wrong counts: a state that broke its schema before (an operator's initial
 // state that lacks a member) can still be edited towards a right one. What is
 // wrong with server-only places is not told (S9).
 func (m *Model) Check(before, after jsondoc.Value) error {
+	if size := after.Size(); size > m.maxState() && size > before.Size() {
+		return &schema.Error{Violations: []schema.Violation{{Reason: fmt.Sprintf("the state would have %d bytes; %d is the most", size, m.maxState())}}}
+	}
 	var now, was *schema.Error
 	if err := m.cfg.Schema.Validate(after); !errors.As(err, &now) {
 		return err

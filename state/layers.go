@@ -14,6 +14,7 @@ import (
 // call is a tool call whose effect on the state is not decided.
 type call struct {
 	id, tool string
+	order    int           // in which the run's calls began
 	base     jsondoc.Value // the visible state at its model call, and what the agent itself committed since
 	shown    jsondoc.Value // of it, what the model was shown; the same unless it was too large
 	fields   []field
@@ -167,7 +168,7 @@ func (s *Session) commit(c *call, r Returned, state jsondoc.Value) (jsondoc.Valu
 		next := orEmpty(visible)
 		for i, f := range c.fields {
 			v, ok := c.value(i)
-			if !ok {
+			if !ok || s.superseded(c, f) {
 				continue
 			}
 			merged, cs, err := mergeAt(f.target.Path, c.base, visible, v, s.m.policy())
@@ -195,6 +196,24 @@ func (s *Session) commit(c *call, r Returned, state jsondoc.Value) (jsondoc.Valu
 		return state, nil, fmt.Errorf("the state would break its schema: %w", err)
 	}
 	return after, conflicts, nil
+}
+
+// superseded reports whether a call that the model wrote later has already put
+// its value at f's place: tools of one turn run side by side and may end in any
+// order, and the later call is what the model wanted last.
+func (s *Session) superseded(c *call, f field) bool {
+	for _, d := range s.written {
+		if d.order > c.order && (d.at.Contains(f.target.Path) || f.target.Path.Contains(d.at)) {
+			return true
+		}
+	}
+	return false
+}
+
+// place is where a call of some order has put its value.
+type place struct {
+	order int
+	at    jsondoc.Pointer
 }
 
 func (m *Model) policy() jsondoc.Policy {

@@ -20,11 +20,13 @@ import (
 // the log stays the only way in, and nothing is computed on a document that
 // nobody has.
 type Session struct {
-	m      *Model
-	doc    Doc            // as of the last acknowledged or observed entry
-	shown  jsondoc.Value  // what the newest model call was shown
-	calls  []*call        // undecided, oldest first
-	values map[string]any // the mappers' own
+	m       *Model
+	doc     Doc            // as of the last acknowledged or observed entry
+	shown   jsondoc.Value  // what the newest model call was shown
+	calls   []*call        // undecided, oldest first
+	values  map[string]any // the mappers' own
+	order   int            // of the newest call
+	written []place        // by this run's successful calls
 
 	propose func() Step // makes the open proposal from doc
 	step    Step
@@ -104,7 +106,10 @@ func (s *Session) CallStart(id, tool string) Step {
 		c.failed, c.detached = nil, false
 		return s.offer(c, func() Step { return s.showView(predictedBy(c)) }, func() { c.pred.Rebase(s.doc.View) })
 	}
-	s.calls = append(s.calls, s.m.newCall(id, tool, s.shown, s.doc.View))
+	c := s.m.newCall(id, tool, s.shown, s.doc.View)
+	s.order++
+	c.order = s.order
+	s.calls = append(s.calls, c)
 	return Step{}
 }
 
@@ -352,7 +357,14 @@ func (s *Session) Result(id string, r Returned) (step Step, others []agui.Event,
 		}
 		left = s.without(c, after)
 		return s.decided(after, c, left, conflicts, extra.delta)
-	}, func() { s.calls = left })
+	}, func() {
+		s.calls = left
+		for _, f := range c.fields {
+			if failed == nil {
+				s.written = append(s.written, place{order: c.order, at: f.target.Path})
+			}
+		}
+	})
 	return step, extra.others, failed
 }
 

@@ -20,6 +20,7 @@ type fold struct {
 	open     []state.Proposal // not decided yet, oldest first
 	runs     []runMark        // newest last, bounded: for reading what clients post
 	shown    []shownView      // views at state events, oldest first, bounded
+	cut      string           // the run whose poster left before its end; in this process only
 	openers  []agui.Event     // of what is open on the wire, in order
 	updated  time.Time
 }

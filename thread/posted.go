@@ -6,6 +6,7 @@ import (
 	"github.com/lockstep-go/lockstep/agui"
 	"github.com/lockstep-go/lockstep/jsondoc"
 	"github.com/lockstep-go/lockstep/run"
+	"github.com/lockstep-go/lockstep/state"
 )
 
 // posted is what a client's request is read as, against the log.
@@ -36,11 +37,19 @@ func (f *fold) readPosted(in *agui.RunAgentInput) posted {
 	}
 	seen := slices.ContainsFunc(in.Messages, func(m agui.Message) bool { return known[m.ID] })
 	if f.head.Seq == 0 || len(known) == 0 {
+		answered := map[string]bool{}
+		for _, m := range in.Messages {
+			if m.Role == agui.RoleTool {
+				answered[m.ToolCallID] = true
+			}
+		}
 		for _, m := range in.Messages {
 			if m.Role == agui.RoleSystem || m.Role == agui.RoleDeveloper || known[m.ID] {
 				continue
 			}
-			out.fresh = append(out.fresh, named(m, known))
+			if m, ok := settled(m, answered); ok {
+				out.fresh = append(out.fresh, named(m, known))
+			}
 		}
 	} else {
 		start := 0
@@ -66,8 +75,47 @@ func (f *fold) readPosted(in *agui.RunAgentInput) posted {
 	// an edit that removes everything only where the client says what it edits.
 	if in.State.Kind() == jsondoc.KindObject && (in.State.Len() > 0 || explicit) {
 		out.state = in.State
+		if seen && !explicit {
+			out.state = f.unseen(in.State)
+		}
 	}
 	return out
+}
+
+// unseen reads the state of a client whose newest run was cut before it saw the
+// end: a value that it was shown during that run is an echo.
+func (f *fold) unseen(posted jsondoc.Value) jsondoc.Value {
+	if len(f.runs) == 0 {
+		return posted
+	}
+	newest := f.runs[len(f.runs)-1]
+	if newest.key != f.cut {
+		return posted
+	}
+	var shown []jsondoc.Value
+	for _, s := range f.shown {
+		if s.seq > newest.first {
+			shown = append(shown, s.view)
+		}
+	}
+	return state.Echo(posted, f.doc.View, shown)
+}
+
+// settled is a message of a foreign history without the calls that nothing in
+// it answers: a server's tool is run because a model of the server's called it,
+// never because somebody posts that one did.
+func settled(m agui.Message, answered map[string]bool) (agui.Message, bool) {
+	if len(m.ToolCalls) == 0 {
+		return m, true
+	}
+	var kept []agui.ToolCall
+	for _, c := range m.ToolCalls {
+		if answered[c.ID] {
+			kept = append(kept, c)
+		}
+	}
+	m.ToolCalls = kept
+	return m, len(kept) > 0 || m.Content.Text() != ""
 }
 
 // named gives a message an id where the client gave none, and notes it.

@@ -8,6 +8,7 @@ import (
 	"iter"
 	"runtime/debug"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/lockstep-go/lockstep/agent"
@@ -68,6 +69,9 @@ func (t *Thread) Run(ctx context.Context, req Request) (*Run, error) {
 		var busy *activeRun
 		var grown chan struct{}
 		err := t.commit(ctx, func(f *fold) ([]draft, error) {
+			if t.threads.closing() { // also while this run waited for another
+				return nil, ErrClosed
+			}
 			if busy = f.active; busy != nil {
 				t.mu.Lock()
 				grown = t.grown
@@ -125,7 +129,12 @@ func (t *Thread) begin(f *fold, key string, req Request) (*driver, []draft, erro
 		return nil, nil, err
 	}
 	drafts = append(drafts, settled...)
-	if len(news.fresh) == 0 && in.Resume == nil {
+	if len(in.Resume) > 0 {
+		// No run has paused here, so there is nothing that could be resumed.
+		err := agui.NewError(agui.CodeResumeNotFound, "There is no open interrupt with this id.", nil)
+		return nil, append(drafts, draft{run: key, mark: system, event: agui.RunErrorFor(err)}), nil
+	}
+	if len(news.fresh) == 0 {
 		if all := f.messages(); len(all) > 0 {
 			drafts = append(drafts, draft{run: key, mark: system, event: &agui.MessagesSnapshot{Messages: all}})
 		}
@@ -224,12 +233,18 @@ type Run struct {
 	first   uint64
 	attach  bool
 	release func()
+	read    atomic.Bool // the terminal event was handed out
 }
 
 // Leave says that the one who started the run has gone. The run stops, unless it
 // was started to be attached to; then it goes on for its linger time. After the
 // run's end Leave only frees the thread for others; it may be called twice.
 func (r *Run) Leave() {
+	if !r.read.Load() {
+		r.thread.mu.Lock()
+		r.thread.fold.cut = r.key
+		r.thread.mu.Unlock()
+	}
 	r.release()
 	if !r.attach {
 		r.Stop()
@@ -241,7 +256,11 @@ func (r *Run) Leave() {
 func (r *Run) Events(ctx context.Context) iter.Seq2[*Published, error] {
 	return func(yield func(*Published, error) bool) {
 		for p, err := range r.thread.Follow(ctx, r.first) {
-			if !yield(p, err) || err != nil || p.Terminal(r.key) {
+			if !yield(p, err) || err != nil {
+				return
+			}
+			if p.Terminal(r.key) {
+				r.read.Store(true)
 				return
 			}
 		}

@@ -111,6 +111,13 @@ func (ts *Threads) Close(ctx context.Context) error {
 	}
 }
 
+// closing reports whether Close was called.
+func (ts *Threads) closing() bool {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	return ts.closed
+}
+
 func newEpoch() string { return strings.ToLower(rand.Text()[:12]) }
 
 // Thread is a thread in use. Open returns it; Close gives it back.

@@ -28,6 +28,7 @@ package functool
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
@@ -83,7 +84,7 @@ func New[In, Out any](cfg Config, h HandlerFor[In, Out]) (tool.FuncTool, error) 
 			into = &in
 		}
 		if err := args.Decode(into); err != nil {
-			return nil, &tool.Error{Message: "the arguments do not fit: " + err.Error(), Err: err}
+			return nil, &tool.Error{Message: unfit(err), Err: err}
 		}
 		out, err := h(ctx, in.Arg0)
 		if err != nil {
@@ -91,6 +92,16 @@ func New[In, Out any](cfg Config, h HandlerFor[In, Out]) (tool.FuncTool, error) 
 		}
 		return result(out)
 	}}, nil
+}
+
+// unfit says what does not fit, in the words of the arguments and not of the Go
+// type: a number that is too large for its field passes the schema.
+func unfit(err error) string {
+	var bad *json.UnmarshalTypeError
+	if errors.As(err, &bad) {
+		return fmt.Sprintf("the arguments do not fit: /%s: %s is out of range or of another kind", strings.ReplaceAll(bad.Field, ".", "/"), bad.Value)
+	}
+	return "the arguments do not fit the tool"
 }
 
 // MustNew is New for tools that are made when the program starts. It panics where
