@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"unicode"
 
 	"github.com/ergochat/readline"
 	"golang.org/x/term"
@@ -58,7 +59,7 @@ func (c chatCmd) Run(ctx context.Context, io std) error {
 		return err
 	}
 	defer lines.close()
-	return s.loop(ctx, lines)
+	return s.loop(ctx, interruptible(ctx, lines))
 }
 
 // readJSON reads a file, or the text itself where it looks like JSON.
@@ -101,6 +102,10 @@ func (s *chat) loop(ctx context.Context, in lines) error {
 		switch strings.ToLower(word) {
 		case "":
 		case ":q", "quit":
+			if word != ":q" && strings.TrimSpace(rest) != "" {
+				failed = s.say(ctx, &client.RunOptions{Text: line}) // "quit smoking, how?"
+				break
+			}
 			if in.interactive() {
 				return nil
 			}
@@ -144,7 +149,7 @@ func (s *chat) say(ctx context.Context, o *client.RunOptions) error {
 	v.endLine()
 	var said *client.RunError
 	if failed != nil && !errors.As(failed, &said) {
-		fmt.Fprintf(s.out, "[Error: %v]\n", failed)
+		fmt.Fprintf(s.out, "[Error: %s]\n", printable(failed.Error(), false))
 	}
 	if !jsondoc.Equal(v.before, s.thread.State()) {
 		s.showState()
@@ -169,6 +174,9 @@ type runView struct {
 func (v *runView) line(format string, args ...any) {
 	v.endLine()
 	v.updates = 0
+	for i, a := range args {
+		args[i] = printable(fmt.Sprint(a), false)
+	}
 	fmt.Fprintf(v.out, "["+format+"]\n", args...)
 }
 
@@ -188,7 +196,7 @@ func (v *runView) event(e agui.Event, state jsondoc.Value) {
 	case *agui.ToolCallResult:
 		v.line("Tool Result: %s", e.Content.Text())
 	case *agui.TextMessageContent:
-		fmt.Fprint(v.out, e.Delta)
+		fmt.Fprint(v.out, printable(e.Delta, true))
 		v.midline = v.midline || e.Delta != ""
 	case *agui.TextMessageEnd:
 		v.endLine()
@@ -228,6 +236,23 @@ func (v *runView) updated(state jsondoc.Value) {
 	}
 }
 
+// printable drops what would act on a terminal instead of being shown: control
+// characters, line breaks too unless lines is set, and marks that turn the
+// reading direction. What an agent says must not move the cursor.
+func printable(s string, lines bool) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' && lines, r == '\t':
+			return r
+		case r == '\n':
+			return ' '
+		case unicode.IsControl(r), r >= 0x202A && r <= 0x202E, r >= 0x2066 && r <= 0x2069, r == 0x200E, r == 0x200F:
+			return -1
+		}
+		return r
+	}, s)
+}
+
 // lines are what a person or a pipe has to say.
 type lines interface {
 	next() (string, error)
@@ -244,6 +269,35 @@ func newLines(io std) (lines, error) {
 		return terminal{rl}, nil
 	}
 	return &pipe{in: bufio.NewReader(io.in), out: io.out}, nil
+}
+
+// interruptible lets a signal end the wait for a line. The read itself cannot be
+// ended; it is left behind with the process.
+func interruptible(ctx context.Context, in lines) lines {
+	return &waiting{lines: in, ctx: ctx}
+}
+
+type waiting struct {
+	lines
+	ctx context.Context
+}
+
+func (w *waiting) next() (string, error) {
+	type read struct {
+		line string
+		err  error
+	}
+	got := make(chan read, 1)
+	go func() {
+		line, err := w.lines.next()
+		got <- read{line, err}
+	}()
+	select {
+	case r := <-got:
+		return r.line, r.err
+	case <-w.ctx.Done():
+		return "", io.EOF
+	}
 }
 
 type terminal struct{ rl *readline.Instance }

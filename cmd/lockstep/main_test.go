@@ -106,7 +106,10 @@ func TestUsage(t *testing.T) {
 	}{
 		{[]string{"nonsense"}, exitUsage, "nonsense"},
 		{[]string{"serve", "--model", "magic"}, exitUsage, "magic"},
-		{[]string{"serve", "--addr", "127.0.0.1:99999"}, exitFailed, "99999"},
+		{[]string{"serve", "--addr", "127.0.0.1:99999"}, exitUsage, "99999"},
+		{[]string{"serve", "--addr", "nonsense"}, exitUsage, "HOST:PORT"},
+		{[]string{"serve", "--token", ""}, exitUsage, "--token"},
+		{[]string{"serve", "--linger", "soon"}, exitUsage, "--linger"},
 		{[]string{"chat", "--state", "{broken", "http://127.0.0.1:1/"}, exitUsage, "--state"},
 		{[]string{"version"}, 0, ""},
 		{[]string{"serve", "--help"}, 0, ""},
@@ -146,7 +149,7 @@ func TestServeGuards(t *testing.T) {
 		path, auth string
 		status     int
 	}{
-		{"/agents", "", 401}, {"/agents", "Bearer wrong", 401}, {"/agents", "marker", 401}, {"/agents", "Bearer marker", 200}, {"/healthz", "", 200},
+		{"/agents", "", 401}, {"/agents", "Bearer wrong", 401}, {"/agents", "marker", 401}, {"/agents", "Bearer marker", 200}, {"/agents", "bearer marker", 200}, {"/healthz", "", 200},
 	} {
 		if res := do("GET", c.path, map[string]string{"Authorization": c.auth}); res.StatusCode != c.status {
 			t.Errorf("GET %s with %q: %d, want %d", c.path, c.auth, res.StatusCode, c.status)
@@ -202,5 +205,41 @@ func TestChatFailureIsTold(t *testing.T) {
 	code := run(t.Context(), []string{"chat", "http://127.0.0.1:1/"}, std{strings.NewReader("hi\n"), &out, io.Discard})
 	if code != exitFailed || !strings.Contains(out.String(), "[Error: ") {
 		t.Errorf("code %d: %s", code, out.String())
+	}
+}
+
+// What an agent says is shown and does not act on the terminal.
+func TestPrintable(t *testing.T) {
+	for in, want := range map[string]string{
+		"a\x1b[2Jb\x07":      "a[2Jb",
+		"two\nlines\t\r":     "two\nlines\t",
+		"\u202egnp.exe":      "gnp.exe",
+		"🥕 粥":                "🥕 粥",
+		"\x1b]52;c;aGk=\x07": "]52;c;aGk=",
+	} {
+		if got := printable(in, true); got != want {
+			t.Errorf("%q is shown as %q, want %q", in, got, want)
+		}
+	}
+	if got := printable("x\n[Run Finished]", false); got != "x [Run Finished]" {
+		t.Errorf("%q", got)
+	}
+}
+
+// A signal ends chat at its prompt.
+func TestChatInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	in, out := io.Pipe()
+	defer out.Close()
+	ended := make(chan int, 1)
+	go func() { ended <- run(ctx, []string{"chat", "http://127.0.0.1:1/"}, std{in, io.Discard, io.Discard}) }()
+	cancel()
+	select {
+	case code := <-ended:
+		if code != 0 {
+			t.Errorf("exit code %d", code)
+		}
+	case <-time.After(10 * time.Second):
+		t.Fatal("chat does not end")
 	}
 }

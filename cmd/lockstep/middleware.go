@@ -21,7 +21,8 @@ func requireToken(token string, next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		given, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+		scheme, given, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+		ok := strings.EqualFold(scheme, "Bearer") // schemes have no case (RFC 9110)
 		// Hashed, so that the comparison takes as long for any length.
 		got := sha256.Sum256([]byte(given))
 		if !ok || subtle.ConstantTimeCompare(want[:], got[:]) != 1 {

@@ -13,13 +13,14 @@ func outline(v jsondoc.Value) string {
 	if v.IsAbsent() {
 		return "(no state)\n"
 	}
+	// Names and texts come from elsewhere; see printable.
 	var b strings.Builder
 	if isContainer(v) && v.Len() > 0 {
 		block(&b, v, "")
 	} else {
 		b.WriteString(inline(v) + "\n")
 	}
-	return b.String()
+	return printable(b.String(), true)
 }
 
 func isContainer(v jsondoc.Value) bool {

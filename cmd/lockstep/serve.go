@@ -20,7 +20,7 @@ type serveCmd struct {
 	Model string `help:"scripted, openai:NAME, azure:DEPLOYMENT or foundry:DEPLOYMENT. Without it: by what the environment has, else scripted."`
 
 	Linger      string   `default:"10s" help:"How long a run that was posted to be attached to goes on while nobody watches it: a time, 0 for not at all, or forever."`
-	Token       string   `help:"Requests need this bearer token."`
+	Token       *string  `help:"Requests need this bearer token."`
 	AllowOrigin []string `help:"Browsers on pages of this origin may use the server; repeatable." placeholder:"ORIGIN" sep:"none"`
 }
 
@@ -55,14 +55,24 @@ func parseLinger(s string) (time.Duration, error) {
 	return d, nil
 }
 
-// shutdownTime is how long running runs get to write their terminal events.
-const shutdownTime = 10 * time.Second
+// shutdownTime is how long running runs get to write their terminal events, and
+// drainTime how long their readers get to read them.
+const (
+	shutdownTime = 10 * time.Second
+	drainTime    = 3 * time.Second
+)
 
 func (c serveCmd) Run(ctx context.Context, io std) error {
 	log := slog.New(slog.NewTextHandler(io.err, nil))
 	provider, model, err := chooseModel(c.Model)
 	if err != nil {
 		return usageError{err}
+	}
+	token := ""
+	if c.Token != nil {
+		if token = *c.Token; token == "" {
+			return usageError{errors.New("--token is empty, which would leave the server open; leave it out if that is meant")}
+		}
 	}
 	linger, err := parseLinger(c.Linger)
 	if err != nil {
@@ -71,6 +81,7 @@ func (c serveCmd) Run(ctx context.Context, io std) error {
 	threads := thread.New(memory.New(), &thread.Options{Logger: log})
 	host := server.NewHost(nil)
 	for _, a := range demo.Agents() {
+		a.Config.Logger = log // what tools fail of
 		made, err := provider(a.Config)
 		if err != nil {
 			return usageError{err}
@@ -86,12 +97,17 @@ func (c serveCmd) Run(ctx context.Context, io std) error {
 		}
 	}
 
+	if _, port, err := net.SplitHostPort(c.Addr); err != nil {
+		return usageError{fmt.Errorf("--addr %q: want HOST:PORT", c.Addr)}
+	} else if _, err := net.LookupPort("tcp", port); err != nil {
+		return usageError{fmt.Errorf("--addr %q: %q is no port", c.Addr, port)}
+	}
 	listener, err := net.Listen("tcp", c.Addr)
 	if err != nil {
 		return fmt.Errorf("cannot listen on %s: %w", c.Addr, err)
 	}
 	srv := &http.Server{
-		Handler:           allowOrigins(c.AllowOrigin, requireToken(c.Token, host)),
+		Handler:           allowOrigins(c.AllowOrigin, requireToken(token, host)),
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
@@ -112,8 +128,12 @@ func (c serveCmd) Run(ctx context.Context, io std) error {
 	// First the runs: their viewers' bodies end with them, and only then has
 	// the HTTP server nothing left to wait for.
 	err = threads.Close(end)
-	if failed := srv.Shutdown(end); failed != nil {
-		err = errors.Join(err, failed, srv.Close())
+	idle, cancelIdle := context.WithTimeout(end, drainTime)
+	defer cancelIdle()
+	if srv.Shutdown(idle) != nil {
+		// Somebody does not read, or does not finish a request. The runs are
+		// over and logged; there is nothing left to wait for.
+		_ = srv.Close()
 	}
 	<-served
 	return err
