@@ -437,6 +437,10 @@ func (r *Run) Terminal(err error) agui.Event {
 			Outcome: &agui.Outcome{Type: agui.OutcomeCancelled},
 		}
 	default:
+		var limit *agent.LimitError
+		if errors.As(err, &limit) {
+			err = agui.NewError(agui.CodeLimitExceeded, "The run asked the model more often than it may.", err)
+		}
 		e := agui.RunErrorFor(err)
 		e.Usage = usage
 		return e

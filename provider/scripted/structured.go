@@ -43,24 +43,29 @@ func summary(v *view) []act {
 // sample makes a value that fits a schema, the same for the same schema and topic.
 // Members with names that it knows get sensible values.
 func sample(schema jsondoc.Value, topic string) jsondoc.Value {
-	v := sampleAt(schema, schema, "", topic, 0)
+	left := maxSampleValues
+	v := sampleAt(schema, schema, "", topic, 0, &left)
 	if v.Kind() != jsondoc.KindObject {
 		return jsondoc.Object()
 	}
 	return v
 }
 
-const maxSampleDepth = 8
+// A schema that refers to itself several times grows with every level.
+const (
+	maxSampleDepth  = 8
+	maxSampleValues = 2000
+)
 
-func sampleAt(root, s jsondoc.Value, name, topic string, depth int) jsondoc.Value {
-	if depth > maxSampleDepth {
+func sampleAt(root, s jsondoc.Value, name, topic string, depth int, left *int) jsondoc.Value {
+	if *left--; depth > maxSampleDepth || *left < 0 {
 		return jsondoc.Null
 	}
 	if ref, ok := s.Get("$ref"); ok {
 		if target, ok := strings.CutPrefix(ref.Str(), "#"); ok {
 			if p, err := jsondoc.ParsePointer(target); err == nil {
 				if r, ok := root.At(p); ok {
-					return sampleAt(root, r, name, topic, depth+1)
+					return sampleAt(root, r, name, topic, depth+1, left)
 				}
 			}
 		}
@@ -77,7 +82,7 @@ func sampleAt(root, s jsondoc.Value, name, topic string, depth int) jsondoc.Valu
 	}
 	for _, k := range []string{"anyOf", "oneOf", "allOf"} {
 		if list, ok := s.Get(k); ok && list.Len() > 0 {
-			return sampleAt(root, list.Item(0), name, topic, depth+1)
+			return sampleAt(root, list.Item(0), name, topic, depth+1, left)
 		}
 	}
 	kind, _ := s.Get("type")
@@ -98,7 +103,7 @@ func sampleAt(root, s jsondoc.Value, name, topic string, depth int) jsondoc.Valu
 	case "null":
 		return jsondoc.Null
 	case "array":
-		return sampleArray(root, s, name, topic, depth)
+		return sampleArray(root, s, name, topic, depth, left)
 	}
 	props, ok := s.Get("properties")
 	if !ok && kind.Str() == "" {
@@ -109,7 +114,7 @@ func sampleAt(root, s jsondoc.Value, name, topic string, depth int) jsondoc.Valu
 	}
 	var members []jsondoc.Member
 	for n, p := range props.Members() {
-		members = append(members, member(n, sampleAt(root, p, n, topic, depth+1)))
+		members = append(members, member(n, sampleAt(root, p, n, topic, depth+1, left)))
 	}
 	return jsondoc.Object(members...)
 }
@@ -139,7 +144,7 @@ func sampleNumber(s jsondoc.Value, name string) jsondoc.Value {
 	return jsondoc.Int(n)
 }
 
-func sampleArray(root, s jsondoc.Value, name, topic string, depth int) jsondoc.Value {
+func sampleArray(root, s jsondoc.Value, name, topic string, depth int, left *int) jsondoc.Value {
 	item, _ := s.Get("items")
 	itemType, _ := item.Get("type")
 	_, enum := item.Get("enum")
@@ -159,7 +164,7 @@ func sampleArray(root, s jsondoc.Value, name, topic string, depth int) jsondoc.V
 	if itemType.Str() == "object" && strings.Contains(name, "ingredient") {
 		var list []jsondoc.Value
 		for _, i := range d.ingredients {
-			v := sampleAt(root, item, "ingredient", topic, depth+1)
+			v := sampleAt(root, item, "ingredient", topic, depth+1, left)
 			for n, known := range map[string]string{"icon": i.icon, "name": i.name, "amount": i.amount} {
 				if _, ok := v.Get(n); ok {
 					v = v.With(n, jsondoc.String(known))
@@ -182,7 +187,7 @@ func sampleArray(root, s jsondoc.Value, name, topic string, depth int) jsondoc.V
 	}
 	list := make([]jsondoc.Value, n)
 	for i := range list {
-		list[i] = sampleAt(root, item, strings.TrimSuffix(name, "s"), topic, depth+1)
+		list[i] = sampleAt(root, item, strings.TrimSuffix(name, "s"), topic, depth+1, left)
 	}
 	return jsondoc.Array(list...)
 }
