@@ -16,6 +16,7 @@ import (
 	"github.com/lockstep-go/lockstep/message"
 	"github.com/lockstep-go/lockstep/state"
 	"github.com/lockstep-go/lockstep/thread"
+	"github.com/lockstep-go/lockstep/thread/memory"
 	"github.com/lockstep-go/lockstep/tool"
 )
 
@@ -209,5 +210,45 @@ func TestManyPostedMessages(t *testing.T) {
 		}
 		r.Stop()
 		r.Wait()
+	}
+}
+
+// Two processes on one store take turns on a thread: each sees what the other
+// did, and an append that met a longer log is made anew (T2).
+func TestT2TwoProcesses(t *testing.T) {
+	store := memory.New()
+	m, err := state.NewModel(document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, two := thread.New(store, nil), thread.New(store, nil)
+	defer one.Close(context.Background())
+	defer two.Close(context.Background())
+	for i, ts := range []*thread.Threads{one, two, one, two} {
+		th, err := ts.Open(t.Context(), thread.Key{ID: "t"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		model := agenttest.New(agenttest.Turn(agenttest.Call("", "write", fmt.Sprintf(`{"document":"version %d"}`, i))), agenttest.Turn(agenttest.Text("Done.")))
+		r, err := th.Run(t.Context(), thread.Request{
+			Input: input(fmt.Sprint("r", i), user(fmt.Sprint("u", i), "a")), Model: m,
+			Agent: runOf(model.Agent(agent.Config{Tools: []tool.Tool{writer("ok", nil)}})),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, err := range r.Events(t.Context()) {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		r.Wait()
+		if i > 0 && !strings.Contains(model.Prompts()[0].Text(), fmt.Sprintf("version %d", i-1)) {
+			t.Errorf("run %d does not see the other process's state", i)
+		}
+		if doc, _, _ := th.Doc(); doc.State.String() != fmt.Sprintf(`{"document":"version %d"}`, i) {
+			t.Errorf("run %d: state %s", i, doc.State)
+		}
+		th.Close()
 	}
 }

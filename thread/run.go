@@ -110,6 +110,9 @@ func (t *Thread) Run(ctx context.Context, req Request) (*Run, error) {
 	t.hold()
 	d.start(ctx)
 	r.driver = d
+	if t.threads.closing() {
+		d.stop() // Close looked for drivers when this one was not there yet
+	}
 	return r, nil
 }
 
