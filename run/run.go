@@ -48,7 +48,6 @@ type Run struct {
 	calls     map[string]*call
 	order     []*call
 	usage     message.UsageDetails
-	model     string
 }
 
 type openText struct{ id, source string }

@@ -110,7 +110,7 @@ func foundryModel(deployment string) (demo.Provider, error) {
 	}
 	token, err := azidentity.NewDefaultAzureCredential(nil)
 	if err != nil {
-		return nil, fmt.Errorf("Entra ID gives no credential: %w", err)
+		return nil, fmt.Errorf("no credential from Entra ID: %w", err)
 	}
 	return func(cfg agent.Config) (*agent.Agent, error) {
 		return foundryprovider.New(endpoint, token, foundryprovider.ModelDeployment(deployment), foundryprovider.AgentConfig{Config: cfg})
