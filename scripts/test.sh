@@ -13,6 +13,7 @@ CGO_ENABLED=1 go test -race -timeout 10m ./...
 export CGO_ENABLED=0
 go vet ./...
 (cd bench && go vet ./...)
+(cd examples/elsewhere && go test ./...)
 ./scripts/interop.sh
 if [ -n "${LOCKSTEP_LONG:-}" ]; then
   for os in windows darwin; do GOOS=$os go build -o /dev/null ./cmd/lockstep; done
