@@ -243,7 +243,7 @@ func stream(w io.Writer) {
 	defer server.Close()
 
 	get := func() io.ReadCloser { return must(http.Get(server.URL)).Body }
-	best := rounds.Best(
+	best := rounds.BestOf(31,
 		func() {
 			res := get()
 			var client agui.Reducer

@@ -22,7 +22,11 @@ const (
 // Best returns the least time that one call of each function took, on average
 // over a turn. The functions take turns, one round after the other. What garbage
 // collection costs is not in the figures, nor is whatever else comes now and then.
-func Best(fs ...func()) []time.Duration {
+func Best(fs ...func()) []time.Duration { return BestOf(least, fs...) }
+
+// BestOf is Best with more rounds, for functions that take so long that few of
+// their turns meet a quiet moment.
+func BestOf(rounds int, fs ...func()) []time.Duration {
 	calls := make([]int, len(fs))
 	for i, f := range fs {
 		once := time.Duration(1 << 62)
@@ -35,7 +39,7 @@ func Best(fs ...func()) []time.Duration {
 	}
 	best := make([]time.Duration, len(fs))
 	budget := share * time.Duration(len(fs))
-	for start, round := time.Now(), 0; round < least || time.Since(start) < budget; round++ {
+	for start, round := time.Now(), 0; round < rounds || time.Since(start) < budget; round++ {
 		for i, f := range fs {
 			start := time.Now()
 			for range calls[i] {
