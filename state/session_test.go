@@ -368,6 +368,36 @@ func TestS6Reject(t *testing.T) {
 	f.want(`{"document":"mine"}`, `{"document":"mine"}`)
 }
 
+// R11: a quick tool that ends beside a prediction does not wipe it, whatever
+// snapshot its result makes.
+func TestR11SnapshotBesidePrediction(t *testing.T) {
+	f := follow(t, document(), `{"document":"old","n":1}`)
+	now := time.Unix(0, 0)
+	f.step(f.s.CallStart("slow", "write"))
+	f.step(f.s.CallStart("quick", "other"))
+	shown := 0
+	for i, text := range []string{`{"document":"a tale `, `of two `, `cities`} {
+		now = now.Add(time.Second)
+		f.step(f.s.Arguments(now, "slow", text))
+		if i == 1 {
+			if _, err := f.s.CallEnd(now, "quick", `{}`); err != nil {
+				t.Fatal(err)
+			}
+			st, _, err := f.s.Result("quick", Returned{Tool: "other", Value: Result{State: map[string]any{"n": 2}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			f.step(st)
+		}
+		doc, _ := f.view.Get("document")
+		if len(doc.Str()) < shown {
+			t.Errorf("the prediction shrank to %q", doc.Str())
+		}
+		shown = len(doc.Str())
+	}
+	f.want(`{"document":"old","n":2}`, `{"document":"a tale of two cities","n":2}`)
+}
+
 // A proposal that met a longer log is made anew, on the new documents.
 func TestRedo(t *testing.T) {
 	f := follow(t, document(), `{"document":"old","n":1}`)
