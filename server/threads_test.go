@@ -249,7 +249,7 @@ func TestHydrateAndStop(t *testing.T) {
 func TestLinger(t *testing.T) {
 	gate := make(chan struct{})
 	a, cfg := gated(gate)
-	srv := listen(t, a, &server.Options{State: cfg, Linger: 300 * time.Millisecond}, nil)
+	srv := listen(t, a, &server.Options{State: cfg, Linger: 5 * time.Second}, nil)
 	attached := strings.Replace(body, `"runId"`, `"forwardedProps":{"lockstep":{"attach":true}},"runId"`, 1)
 	ctx, cancel := context.WithCancel(t.Context())
 	res := openBody(t, ctx, srv.URL, attached)
