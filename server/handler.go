@@ -196,13 +196,8 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request) {
 	if binary {
 		options.Format = aguipb.Format()
 	}
-	out, err := agui.NewWriter(w, options)
-	if err != nil {
-		if ctx.Err() != nil {
-			return // the client has gone already
-		}
-		h.opts.Logger.Error("the response cannot be streamed", "error", err)
-		fail(w, http.StatusInternalServerError, problem{Message: "this server cannot stream: a middleware hides the connection's Flush"})
+	out := h.stream(w, r, options)
+	if out == nil {
 		return
 	}
 	defer out.Close()
@@ -219,6 +214,19 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
+}
+
+// stream begins a stream of events, or answers the request and returns nil.
+func (h *Handler) stream(w http.ResponseWriter, r *http.Request, o *agui.WriterOptions) *agui.Writer {
+	out, err := agui.NewWriter(w, o)
+	if err == nil {
+		return out
+	}
+	if r.Context().Err() == nil { // else the client has gone already
+		h.opts.Logger.Error("the response cannot be streamed", "error", err)
+		fail(w, http.StatusInternalServerError, problem{Message: "this server cannot stream: a middleware hides the connection's Flush"})
+	}
+	return nil
 }
 
 // forwarded reads a switch of forwardedProps.lockstep.

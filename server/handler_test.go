@@ -191,9 +191,10 @@ func openBody(t *testing.T, ctx context.Context, url, body string) *http.Respons
 // T9: when the one who posted has gone, the model is cancelled within a second
 // and the thread is free.
 func TestDisconnectStopsTheModel(t *testing.T) {
-	cancelled := make(chan struct{})
+	begun, cancelled := make(chan struct{}), make(chan struct{})
 	a := agenttest.New(
 		agenttest.Turn(agenttest.Text("I am"), agenttest.Do(func(ctx context.Context) error {
+			close(begun)
 			<-ctx.Done()
 			close(cancelled)
 			return ctx.Err()
@@ -203,6 +204,7 @@ func TestDisconnectStopsTheModel(t *testing.T) {
 	srv := listen(t, a, nil, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	res := open(t, ctx, srv.URL)
+	<-begun // a model that was stopped before it got here has nothing to cancel
 	cancel()
 	res.Body.Close()
 	select {

@@ -90,10 +90,8 @@ func (h *Handler) events(w http.ResponseWriter, r *http.Request) {
 	defer t.Watch()()
 	s := t.Snapshot()
 	after, bare := s.After(position)
-	out, err := agui.NewWriter(w, &agui.WriterOptions{KeepAlive: h.opts.KeepAlive, Version: version})
-	if err != nil {
-		h.opts.Logger.Error("the response cannot be streamed", "error", err)
-		fail(w, http.StatusInternalServerError, problem{Message: "this server cannot stream: a middleware hides the connection's Flush"})
+	out := h.stream(w, r, &agui.WriterOptions{KeepAlive: h.opts.KeepAlive, Version: version})
+	if out == nil {
 		return
 	}
 	defer out.Close()

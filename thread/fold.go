@@ -22,7 +22,6 @@ type fold struct {
 	shown    []shownView      // views at state events, oldest first, bounded
 	cut      string           // the run whose poster left before its end; in this process only
 	openers  []agui.Event     // of what is open on the wire, in order
-	updated  time.Time
 }
 
 // activeRun is a run without a terminal event yet.
@@ -34,8 +33,8 @@ type activeRun struct {
 }
 
 type runMark struct {
-	key, runID string
-	first      uint64
+	key   string
+	first uint64
 }
 
 type shownView struct {
@@ -43,8 +42,8 @@ type shownView struct {
 	view jsondoc.Value
 }
 
-// How many views and runs a fold remembers. An older base is read from the
-// log again.
+// How many views and runs a fold remembers. A base that is older counts as not
+// named.
 const (
 	keptViews = 4096
 	keptRuns  = 256
@@ -57,7 +56,6 @@ func (f *fold) apply(e Entry) error {
 		return errors.New("thread: the log has a hole")
 	}
 	f.head.Seq = e.Seq
-	f.updated = e.Time
 	if e.Change != nil {
 		next, err := e.Change.Apply(f.doc.State, nil)
 		if err != nil {
@@ -77,7 +75,7 @@ func (f *fold) apply(e Entry) error {
 		return nil
 	case *agui.RunStarted:
 		f.active = &activeRun{key: e.Run, runID: ev.RunID, started: e.Time}
-		f.runs = append(f.runs, runMark{key: e.Run, runID: ev.RunID, first: e.Seq})
+		f.runs = append(f.runs, runMark{key: e.Run, first: e.Seq})
 		if len(f.runs) > keptRuns {
 			f.runs = slices.Delete(f.runs, 0, len(f.runs)-keptRuns)
 		}
