@@ -60,6 +60,14 @@ type Entry struct {
 	Proposal *state.Proposal
 	// Settled is the call whose proposal is decided now; empty: none.
 	Settled string
+	// Left is the position that the connection of the one who posted Run was
+	// written up to when it ended before the run did; 0: says nothing (S2).
+	Left uint64
+	// Undoes is the run whose changes this entry takes back; empty: none.
+	Undoes string
+	// Floor says that what is before this entry was compacted: positions before
+	// it are too old to go on from.
+	Floor bool
 }
 
 // Lease says which process drives a run.
@@ -91,8 +99,23 @@ type Store interface {
 	Head(ctx context.Context, key Key) (Head, error)
 
 	// Compact replaces the entries up to and including upTo by others, whose
-	// Seq are among theirs. Positions before the last of them are too old then.
-	Compact(ctx context.Context, key Key, upTo uint64, entries []Entry) error
+	// Seq grow and are among theirs. Where upTo is the head and there are no
+	// others the log is forgotten: the next Append makes a new one. It fails
+	// with *ConflictError where the log is not head's.
+	Compact(ctx context.Context, key Key, head Head, upTo uint64, entries []Entry) error
+
+	// List returns the logs of an agent's principal, the one that was appended
+	// to last first, at most limit of them (limit > 0). after is the ID of the
+	// last one of the page before and its Updated, or the zero Listed for the
+	// first page: logs that are appended to meanwhile are not returned twice
+	// behind it.
+	List(ctx context.Context, agent, principal string, after Listed, limit int) ([]Listed, error)
+}
+
+// Listed is a log in a list.
+type Listed struct {
+	ID      string
+	Updated time.Time // of the last append, in milliseconds
 }
 
 // ConflictError says that a log's head is elsewhere.

@@ -3,11 +3,14 @@
 package memory
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
 	"slices"
+	"strings"
 	"sync"
+	"time"
 
 	"github.com/lockstep-go/lockstep/thread"
 )
@@ -23,6 +26,7 @@ type log struct {
 	epoch   string
 	entries []thread.Entry
 	seq     uint64        // of the last entry
+	updated time.Time     // its time
 	grown   chan struct{} // closed with the next append
 }
 
@@ -57,6 +61,9 @@ func (s *Store) Append(ctx context.Context, key thread.Key, after thread.Head, e
 			s.logs = map[thread.Key]*log{}
 		}
 		s.logs[key] = l
+	}
+	if len(entries) > 0 {
+		l.updated = entries[len(entries)-1].Time
 	}
 	l.entries = append(l.entries, entries...)
 	l.seq += uint64(len(entries))
@@ -147,15 +154,26 @@ func (s *Store) Head(ctx context.Context, key thread.Key) (thread.Head, error) {
 }
 
 // Compact implements thread.Store.
-func (s *Store) Compact(ctx context.Context, key thread.Key, upTo uint64, entries []thread.Entry) error {
+func (s *Store) Compact(ctx context.Context, key thread.Key, head thread.Head, upTo uint64, entries []thread.Entry) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l := s.logs[key]
-	if l == nil || upTo > l.seq {
-		return fmt.Errorf("memory: cannot compact thread %q up to %d", key.ID, upTo)
+	if l == nil {
+		return &thread.ConflictError{}
+	}
+	if now := (thread.Head{Epoch: l.epoch, Seq: l.seq}); now != head {
+		return &thread.ConflictError{Head: now}
+	}
+	if upTo > l.seq {
+		return fmt.Errorf("memory: cannot compact thread %q up to %d of %d", key.ID, upTo, l.seq)
+	}
+	if upTo == l.seq && len(entries) == 0 {
+		delete(s.logs, key)
+		close(l.grown) // who waits for the log finds none
+		return nil
 	}
 	kept := slices.Clone(entries)
 	for _, e := range l.entries {
@@ -165,4 +183,26 @@ func (s *Store) Compact(ctx context.Context, key thread.Key, upTo uint64, entrie
 	}
 	l.entries = kept
 	return nil
+}
+
+// List implements thread.Store.
+func (s *Store) List(ctx context.Context, agent, principal string, after thread.Listed, limit int) ([]thread.Listed, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var out []thread.Listed
+	for key, l := range s.logs {
+		one := thread.Listed{ID: key.ID, Updated: l.updated.Truncate(time.Millisecond)}
+		if key.Agent == agent && key.Principal == principal && (after == thread.Listed{} || newestFirst(after, one) < 0) {
+			out = append(out, one)
+		}
+	}
+	slices.SortFunc(out, newestFirst)
+	return out[:min(len(out), limit)], nil
+}
+
+func newestFirst(a, b thread.Listed) int {
+	return cmp.Or(b.Updated.Compare(a.Updated), strings.Compare(a.ID, b.ID))
 }
