@@ -31,3 +31,10 @@ func open(t testing.TB, path string) *sqlite.Store {
 func TestStore(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) thread.Store { return open(t, filepath.Join(t.TempDir(), "lockstep.db")) })
 }
+
+func TestDurable(t *testing.T) {
+	storetest.RunDurable(t, storetest.Durable{
+		Open: func(path string) (storetest.Closer, error) { return sqlite.Open(path, nil) },
+		Log:  func(path string) string { return path + "-wal" },
+	})
+}
