@@ -7,18 +7,21 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/lockstep-go/lockstep/internal/demo"
 	"github.com/lockstep-go/lockstep/server"
 	"github.com/lockstep-go/lockstep/thread"
 	"github.com/lockstep-go/lockstep/thread/memory"
+	"github.com/lockstep-go/lockstep/thread/sqlite"
 )
 
 type serveCmd struct {
 	Addr  string `default:"127.0.0.1:8888" help:"Address to listen on; port 0 takes a free one."`
 	Model string `help:"scripted, openai:NAME, azure:DEPLOYMENT or foundry:DEPLOYMENT. Without it: by what the environment has, else scripted."`
 
+	Store       string   `default:"sqlite:lockstep.db" help:"Where threads are kept: memory, or sqlite:FILE."`
 	Linger      string   `default:"10s" help:"How long a run that was posted to be attached to goes on while nobody watches it: a time, 0 for not at all, or forever."`
 	Token       *string  `help:"Requests need this bearer token."`
 	AllowOrigin []string `help:"Browsers on pages of this origin may use the server; repeatable." placeholder:"ORIGIN" sep:"none"`
@@ -26,11 +29,12 @@ type serveCmd struct {
 
 // Help is kong's long help.
 func (serveCmd) Help() string {
-	return `Serves the demo agents. Threads are kept in memory.
+	return `Serves the demo agents. Threads are kept in a file, lockstep.db unless --store
+names another: they survive restarts and crashes. One process at a time has it.
 
 Example:
 
-    lockstep serve --addr 127.0.0.1:8888 --model scripted
+    lockstep serve --addr 127.0.0.1:8888 --model scripted --store memory
     OPENAI_BASE_URL=http://127.0.0.1:11434/v1 lockstep serve --model openai:qwen3
 
 Without --model: openai where OPENAI_API_KEY or OPENAI_BASE_URL is set (name
@@ -53,6 +57,24 @@ func parseLinger(s string) (time.Duration, error) {
 		return -1, nil
 	}
 	return d, nil
+}
+
+// openStore opens what --store names.
+func openStore(s string) (thread.Store, func() error, error) {
+	kind, rest, _ := strings.Cut(s, ":")
+	switch {
+	case s == "memory":
+		return memory.New(), func() error { return nil }, nil
+	case kind == "sqlite" && rest != "":
+		store, err := sqlite.Open(rest, nil)
+		if err != nil {
+			return nil, nil, fmt.Errorf("--store %s: %w", s, err)
+		}
+		return store, store.Close, nil
+	case kind == "postgres" || kind == "nats":
+		return nil, nil, fmt.Errorf("--store %s: this version has no %s store yet; use sqlite:FILE or memory", s, kind)
+	}
+	return nil, nil, fmt.Errorf("--store %q: want memory or sqlite:FILE", s)
 }
 
 // shutdownTime is how long running runs get to write their terminal events, and
@@ -78,7 +100,12 @@ func (c serveCmd) Run(ctx context.Context, io std) error {
 	if err != nil {
 		return usageError{err}
 	}
-	threads := thread.New(memory.New(), &thread.Options{Logger: log})
+	store, closeStore, err := openStore(c.Store)
+	if err != nil {
+		return usageError{err}
+	}
+	defer closeStore()
+	threads := thread.New(store, &thread.Options{Logger: log})
 	host := server.NewHost(nil)
 	for _, a := range demo.Agents() {
 		a.Config.Logger = log // what tools fail of
