@@ -149,7 +149,8 @@ func (c serveCmd) Run(ctx context.Context, io std) error {
 		return usageError{err}
 	}
 	defer closeStore()
-	threads := thread.New(store, &thread.Options{Logger: log})
+	counts := &thread.Metrics{}
+	threads := thread.New(store, &thread.Options{Logger: log, Metrics: counts})
 	host := server.NewHost(nil)
 	agents, err := c.agents(provider)
 	if err != nil {
@@ -177,12 +178,19 @@ func (c serveCmd) Run(ctx context.Context, io std) error {
 	} else if _, err := net.LookupPort("tcp", port); err != nil {
 		return usageError{fmt.Errorf("--addr %q: %q is no port", c.Addr, port)}
 	}
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", metrics(counts))
+	mux.Handle("/", host)
+	guarded, err := sameOrigin(c.AllowOrigin, requireToken(token, mux))
+	if err != nil {
+		return usageError{err}
+	}
 	listener, err := net.Listen("tcp", c.Addr)
 	if err != nil {
 		return fmt.Errorf("cannot listen on %s: %w", c.Addr, err)
 	}
 	srv := &http.Server{
-		Handler:           allowOrigins(c.AllowOrigin, requireToken(token, host)),
+		Handler:           allowOrigins(c.AllowOrigin, guarded),
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
