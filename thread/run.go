@@ -473,20 +473,35 @@ func size(c message.Content) int {
 }
 
 // ask runs f on the driver's goroutine, behind everything that the agent has
-// said so far.
+// said so far. When it returns, f has run as a whole, or will not run: who gave
+// up must not find f at work on its variables later. A driver that has ended
+// runs nothing any more, and not every ctx ends with it (the loop reports the
+// calls of a stopped run under one that does not).
 func (d *driver) ask(ctx context.Context, f func()) error {
+	var taken atomic.Bool // by the driver, or back
 	answered := make(chan struct{})
-	if err := d.box.put(ctx, item{do: func() { f(); close(answered) }}); err != nil {
+	err := d.box.put(ctx, item{do: func() {
+		if taken.CompareAndSwap(false, true) {
+			f()
+			close(answered)
+		}
+	}})
+	if err != nil {
 		return err
 	}
 	select {
 	case <-answered:
 		return nil
 	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-d.done:
-		return run.ErrStopped
+		err = context.Cause(ctx)
+	case <-d.box.over:
+		err = run.ErrStopped
 	}
+	if taken.CompareAndSwap(false, true) {
+		return err
+	}
+	<-answered
+	return nil
 }
 
 // beforeModel puts the state before the model, once, as it is now (S7).
