@@ -13,8 +13,10 @@ import (
 // of S2, need the newest two), and none that an open proposal rests on. What
 // they committed, said and left behind stays; predictions and fragments go.
 func (t *Thread) compact(ctx context.Context) error {
-	t.writing.Lock()
-	defer t.writing.Unlock()
+	if err := t.writing.take(ctx, t.threads.opts.StoreWait); err != nil {
+		return err
+	}
+	defer t.writing.give()
 	f := &t.fold
 	upTo := f.compactable()
 	if upTo <= f.floor {
@@ -214,19 +216,37 @@ func (r *ring) drop(upTo uint64) {
 // Forget removes the thread: its active run is stopped first, and its viewers'
 // bodies end.
 func (t *Thread) Forget(ctx context.Context) error {
-	t.mu.Lock()
-	d := t.driver
-	t.mu.Unlock()
-	if d != nil {
-		d.stop()
+	for {
+		if err := t.writing.take(ctx, t.threads.requestWait()); err != nil {
+			return err
+		}
+		a := t.fold.active
+		if a == nil || a.key != t.mine {
+			defer t.writing.give()
+			return t.forget(ctx)
+		}
+		t.mu.Lock()
+		d, grown := t.driver, t.grown
+		if d != nil && d.key != a.key {
+			d = nil // the run before, which has not gone yet
+		}
+		t.mu.Unlock()
+		t.writing.give()
+		// Not under the lock: the run's end has to be written first. Then another
+		// run may have begun.
+		if d != nil {
+			d.stop()
+		}
 		select {
-		case <-d.done:
+		case <-grown: // also when a run that has just begun gets its driver
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
 	}
-	t.writing.Lock()
-	defer t.writing.Unlock()
+}
+
+// forget is Forget where no run is active. Callers hold writing.
+func (t *Thread) forget(ctx context.Context) error {
 	if t.fold.head.Seq > 0 {
 		if err := t.threads.store.Compact(ctx, t.key, t.fold.head, 0, t.fold.head.Seq, nil); err != nil {
 			return storeError(err)
@@ -235,6 +255,7 @@ func (t *Thread) Forget(ctx context.Context) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.fold, t.ring, t.mine = fold{head: Head{Epoch: newEpoch()}}, ring{}, ""
+	t.planExpiry()
 	close(t.grown)
 	t.grown = make(chan struct{})
 	return nil

@@ -38,7 +38,7 @@ func (t *Thread) expire(ctx context.Context) error {
 		view := t.model.NewSession(f.doc, open...).Doc().View
 		inside = append(inside, draft{run: key, mark: mark, view: view, event: &agui.StateSnapshot{Snapshot: view}})
 	}
-	_, err := t.append(ctx, t.threads.opts.StoreWait/10, t.entries(t.ownRun(f, key, inside, open)))
+	_, err := t.append(ctx, t.threads.requestWait(), t.entries(t.ownRun(f, key, inside, open)))
 	return err
 }
 
@@ -74,9 +74,12 @@ func (t *Thread) expireNow() {
 	t.threads.runs.Add(1)
 	t.threads.mu.Unlock()
 	defer t.threads.runs.Done()
-	t.writing.Lock()
-	defer t.writing.Unlock()
-	if err := t.expire(t.threads.base); err != nil {
+	err := t.writing.take(t.threads.base, t.threads.opts.StoreWait)
+	if err == nil {
+		defer t.writing.give()
+		err = t.expire(t.threads.base)
+	}
+	if err != nil {
 		t.threads.opts.Logger.Warn("an expired proposal could not be taken back", "thread", t.key.ID, "error", err)
 	}
 }
