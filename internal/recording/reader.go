@@ -10,9 +10,9 @@ import (
 	"io"
 )
 
-// maxLine bounds a line: 16 MB of data (what package agui reads of a frame), in
-// the longest of the spellings, which is a string of \u escapes.
-const maxLine = 6*16<<20 + 1<<20
+// maxLine bounds a line: package agui reads 16 MB of data in a frame, and the
+// writer's spellings need no more than twice that.
+const maxLine = 32 << 20
 
 // FormatError says what is wrong with a file and in which line, counted from 1.
 type FormatError struct {
@@ -31,7 +31,7 @@ type Reader struct {
 
 // NewReader reads the header. The error is a [*FormatError], or what r returned.
 func NewReader(r io.Reader) (*Reader, error) {
-	rd := &Reader{in: bufio.NewReader(r)}
+	rd := &Reader{in: bufio.NewReaderSize(r, 64<<10)}
 	text, err := rd.next()
 	if err == io.EOF {
 		return nil, &FormatError{1, "the file is empty; lockstep record writes recordings"}

@@ -8,7 +8,8 @@ import (
 // Rebinder gives the events of a recorded run the ids of another request: the
 // threadId of every RUN_STARTED and RUN_FINISHED, and the runId where it is the
 // recorded request's or the first run's. Everything else stays as it was
-// recorded, byte for byte, and so do events in which the ids are not readable.
+// recorded: other events byte for byte, in these two every member, its place and
+// its digits. So do events in which the ids are not readable.
 type Rebinder struct {
 	ThreadID, RunID string // the new ones
 

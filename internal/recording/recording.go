@@ -12,7 +12,7 @@
 // An event is kept as the bytes that came: white space, the order of members and
 // what is wrong with it included, since a faulty server is what one records. Data
 // that is no JSON, or has line breaks, is kept as a string under data; data that
-// is not even UTF-8 in base64 under base64.
+// is not even UTF-8, or would become too long a string, in base64 under base64.
 //
 // Each line is written whole and at once, so the file of a recorder that was
 // killed can be read up to where it was. Headers of requests, tokens, and the
@@ -137,6 +137,10 @@ func NewWriter(w io.Writer, h Header) (*Writer, error) {
 	return r, r.line(head, "input", h.Input)
 }
 
+// maxString is how long data may be that is written as a string, where a byte may
+// become six.
+const maxString = 5 << 20
+
 // Write writes one line.
 func (r *Writer) Write(l Line) error {
 	out := lineJSON{
@@ -145,13 +149,13 @@ func (r *Writer) Write(l Line) error {
 	}
 	switch {
 	case l.Data == nil:
-	case !utf8.Valid(l.Data):
-		out.Base64 = new(base64.StdEncoding.EncodeToString(l.Data))
-	case json.Valid(l.Data) && !bytes.ContainsAny(l.Data, "\r\n") && json.Valid(slices.Concat([]byte("["), l.Data, []byte("]"))):
+	case utf8.Valid(l.Data) && json.Valid(l.Data) && !bytes.ContainsAny(l.Data, "\r\n") && json.Valid(slices.Concat([]byte("["), l.Data, []byte("]"))):
 		// The second look is for depth, of which the line adds one.
 		return r.line(out, "event", l.Data)
-	default:
+	case utf8.Valid(l.Data) && len(l.Data) <= maxString:
 		out.Data = new(string(l.Data))
+	default:
+		out.Base64 = new(base64.StdEncoding.EncodeToString(l.Data))
 	}
 	return r.line(out, "", nil)
 }
