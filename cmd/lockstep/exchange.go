@@ -31,11 +31,10 @@ type exchange struct {
 	across bool
 	// grace is how long the body may stay open after the terminal event.
 	grace time.Duration
-	// limit is how long all of it may take; 0 is for ever.
-	limit time.Duration
 }
 
-// Why an exchange was ended from here.
+// Why an exchange was ended from here: the causes of its context. A caller who
+// sets a time limit gives errTimeout as its cause; without one it was stopped.
 var (
 	errLeftOpen = errors.New("the body is still open after the terminal event")
 	errTimeout  = errors.New("no end in the time that was given")
@@ -50,18 +49,12 @@ func (x *exchange) lines(ctx context.Context) iter.Seq2[recording.Line, error] {
 	return func(yield func(recording.Line, error) bool) {
 		inner, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
-		if x.limit > 0 {
-			defer time.AfterFunc(x.limit, func() { cancel(errTimeout) }).Stop()
-		}
 		start := time.Now()
 		res, err := x.send(inner)
 		if err != nil {
-			switch {
-			case ctx.Err() != nil:
-				yield(recording.Line{At: time.Since(start), End: recording.Stopped}, nil)
-			case errors.Is(context.Cause(inner), errTimeout):
-				yield(recording.Line{}, fmt.Errorf("no answer from %s in %s", recording.Address(x.url), x.limit))
-			default:
+			if ctx.Err() != nil {
+				yield(x.end(inner, time.Since(start), err), nil)
+			} else {
 				yield(recording.Line{}, err)
 			}
 			return
@@ -90,7 +83,7 @@ func (x *exchange) lines(ctx context.Context) iter.Seq2[recording.Line, error] {
 			frame, err := frames.Next()
 			at := time.Since(start)
 			if err != nil {
-				yield(x.end(ctx, inner, at, err), nil)
+				yield(x.end(inner, at, err), nil)
 				return
 			}
 			l := recording.Line{At: at, Data: bytes.Clone(frame.Data), CR: body.take(), Cut: frame.Cut}
@@ -133,18 +126,18 @@ func (x *exchange) send(ctx context.Context) (*http.Response, error) {
 	return res, err
 }
 
-// end says why the body ended.
-func (x *exchange) end(outer, inner context.Context, at time.Duration, err error) recording.Line {
+// end says why nothing more comes.
+func (x *exchange) end(ctx context.Context, at time.Duration, err error) recording.Line {
 	l := recording.Line{At: at}
-	switch {
+	switch cause := context.Cause(ctx); {
 	case err == io.EOF:
 		l.End = recording.Closed
-	case outer.Err() != nil:
-		l.End = recording.Stopped
-	case errors.Is(context.Cause(inner), errLeftOpen):
+	case errors.Is(cause, errLeftOpen):
 		l.End = recording.Open
-	case errors.Is(context.Cause(inner), errTimeout):
+	case errors.Is(cause, errTimeout):
 		l.End = recording.TimedOut
+	case ctx.Err() != nil:
+		l.End = recording.Stopped
 	default:
 		l.End, l.Reason = recording.Broken, err.Error()
 	}

@@ -93,6 +93,9 @@ func (c verifyCmd) server(ctx context.Context, out *report) error {
 	if _, err := checkURL(c.Target); err != nil {
 		return err
 	}
+	if c.Limit <= 0 {
+		return usageError{fmt.Errorf("--limit %s: want a time such as 5m", c.Limit)}
+	}
 	in, err := c.input()
 	if err != nil {
 		return err
@@ -125,10 +128,10 @@ func (c verifyCmd) server(ctx context.Context, out *report) error {
 // exchange checks one run.
 func (c verifyCmd) exchange(ctx context.Context, out *report, in *agui.RunAgentInput) (*verify.Checker, error) {
 	checker := verify.New(&verify.Options{Input: in})
-	x := post(c.Target, c.Token, in)
-	x.limit = c.Limit
+	ctx, cancel := context.WithTimeoutCause(ctx, c.Limit, errTimeout)
+	defer cancel()
 	last := recording.Line{}
-	for l, err := range x.lines(ctx) {
+	for l, err := range post(c.Target, c.Token, in).lines(ctx) {
 		if err != nil {
 			return nil, err
 		}
