@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/term"
 
@@ -203,19 +204,29 @@ func (c runCmd) Run(ctx context.Context, io std) error {
 	return run.err()
 }
 
-// oneLine is an event's JSON as it came, unless that has line breaks.
+// oneLine is an event's JSON as it came, on one line. What would act on a terminal
+// can only be inside its strings, where an escape says the same.
 func oneLine(data []byte) ([]byte, error) {
 	var out bytes.Buffer
-	if !bytes.ContainsAny(data, "\r\n") {
-		if err := json.Unmarshal(data, new(json.RawMessage)); err != nil {
+	if bytes.ContainsAny(data, "\r\n") {
+		if err := json.Compact(&out, data); err != nil {
 			return nil, err
 		}
-		return bytes.Clone(data), nil
-	}
-	if err := json.Compact(&out, data); err != nil {
+		data = out.Bytes()
+	} else if err := json.Unmarshal(data, new(json.RawMessage)); err != nil {
 		return nil, err
 	}
-	return out.Bytes(), nil
+	line := make([]byte, 0, len(data)+1)
+	for i := 0; i < len(data); {
+		r, size := utf8.DecodeRune(data[i:])
+		if r >= 0x7F && printable(string(r), false) == "" {
+			line = fmt.Appendf(line, `\u%04x`, r)
+		} else {
+			line = append(line, data[i:i+size]...)
+		}
+		i += size
+	}
+	return line, nil
 }
 
 func clipBytes(b []byte, most int) []byte {

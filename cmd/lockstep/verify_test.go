@@ -335,3 +335,23 @@ func TestVerifyRunError(t *testing.T) {
 		t.Errorf("code %d\n%s%s", code, &out, &errs)
 	}
 }
+
+// run prints what came: on one line, and nothing that acts on a terminal.
+func TestOneLine(t *testing.T) {
+	for in, want := range map[string]string{
+		`{ "type":"A", "a":1.0 }`:             `{ "type":"A", "a":1.0 }`,
+		"{\n  \"type\": \"A\"\r\n}":           `{"type":"A"}`,
+		"{\"a\":\"\u009b2J\u202egnp.🍝\x7f\"}": "{\"a\":\"\\u009b2J\\u202egnp.🍝\\u007f\"}",
+		"{\"a\":\"\xff\"}":                    "{\"a\":\"\xff\"}",
+	} {
+		got, err := oneLine([]byte(in))
+		if err != nil || string(got) != want {
+			t.Errorf("%q: %q, want %q (%v)", in, got, want, err)
+		}
+	}
+	for _, bad := range []string{"", "[DONE]", "{}{}", "{\n"} {
+		if got, err := oneLine([]byte(bad)); err == nil {
+			t.Errorf("%q: %q", bad, got)
+		}
+	}
+}

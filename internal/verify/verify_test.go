@@ -180,6 +180,8 @@ func TestFaults(t *testing.T) {
 		{"a broken beginning", g.replace(`"threadId":"t",`, ""), want{verify.Schema, "RUN_STARTED", "/threadId", "missing"}},
 		{"no snapshot in the snapshot", g.replace(`,"snapshot":{"list":[1,2],"name":""}`, ""), want{verify.Schema, "STATE_SNAPSHOT", "/snapshot", "missing"}},
 		{"a bad pointer", g.replace(`"/list/-"`, `"list/-"`), want{verify.Schema, "STATE_DELTA", "/delta/1/path", "Pointer"}},
+		{"a broken delta, and one that builds on it", g.after("STATE_SNAPSHOT", `{"type":"STATE_DELTA","delta":[{"op":"add","path":"x","value":1}]}`, `{"type":"STATE_DELTA","delta":[{"op":"replace","path":"/x","value":2}]}`),
+			want{verify.Schema, "STATE_DELTA", "/delta/0/path", "Pointer"}},
 		{"an operation without value", g.replace(`,"value":3`, ""), want{verify.Schema, "STATE_DELTA", "/delta/1/value", "missing"}},
 		{"no interrupts", g.line("RUN_FINISHED", func(l *recording.Line) {
 			l.Data = []byte(`{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":{"type":"interrupt","interrupts":[]}}`)
