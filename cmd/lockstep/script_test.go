@@ -24,6 +24,7 @@ import (
 // Beside testscript's own commands there are
 //
 //	start NAME ARGS…   starts lockstep with ARGS, waits until it listens and sets $NAME to its address
+//	                   and $NAME_addr to its host and port
 //	stop NAME          sends it an interrupt; it has to end with 0. Its standard error is in the file NAME.err
 //	canned NAME FILE [TYPE [STATUS]]   serves FILE as the answer to every request and sets $NAME
 //	ends CODE ARGS…    runs lockstep with ARGS; it has to end with CODE
@@ -117,6 +118,7 @@ func scriptStart(ts *testscript.TestScript, neg bool, args []string) {
 	for {
 		if m := regexp.MustCompile(`(?m)^listening on (http://\S+)$`).FindStringSubmatch(s.stderr.String()); m != nil {
 			ts.Setenv(args[0], m[1])
+			ts.Setenv(args[0]+"_addr", strings.TrimPrefix(m[1], "http://"))
 			break
 		}
 		select {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -280,7 +279,7 @@ func FuzzReader(f *testing.F) {
 		r := recording.NewRebinder(h, "T", "R")
 		for _, l := range lines {
 			if (l.Data != nil) == (l.Response != nil || l.End != "") {
-				t.Fatal(fmt.Sprintf("%+v", l))
+				t.Fatalf("%+v", l)
 			}
 			if l.Data != nil {
 				r.Event(l.Data)
