@@ -12,7 +12,9 @@ import (
 
 // A page is what is read at a time: the connection is given back before the
 // caller sees the first entry of it, so a caller may take as long as it likes.
+// The first page is small, because somebody waits for its first entry.
 const (
+	firstRows = 32
 	pageRows  = 512
 	pageBytes = 256 << 10
 )
@@ -45,6 +47,7 @@ type view struct {
 	log      int64
 	last     int64     // number of the log's last entry
 	after    int64     // what was read
+	page     int       // rows of the next page
 	snapshot *snapshot // of what was compacted meanwhile; nil: nothing was
 }
 
@@ -141,7 +144,7 @@ func (r *reader) first(ctx context.Context, key thread.Key, log *reading, after 
 	if err != nil || after >= uint64(l.last) {
 		return l.head, nil, nil, err
 	}
-	v := &view{log: l.id, last: l.last, after: int64(after)}
+	v := &view{log: l.id, last: l.last, after: int64(after), page: firstRows}
 	rows, err := r.rows.QueryContext(background, v.log, v.after, v.last)
 	if err != nil {
 		return l.head, nil, nil, err
@@ -189,7 +192,8 @@ func (r *reader) drop(log *reading, v *view) {
 // scan reads a page of rows.
 func (v *view) scan(rows *sql.Rows) (entries []thread.Entry, more bool, err error) {
 	defer rows.Close()
-	size := 0
+	most, size := v.page, 0
+	v.page = min(4*most, pageRows)
 	for rows.Next() {
 		var seq, prev, sum int64
 		var data sql.RawBytes
@@ -211,7 +215,7 @@ func (v *view) scan(rows *sql.Rows) (entries []thread.Entry, more bool, err erro
 			return entries, false, fmt.Errorf("entry %d is damaged: %w", seq, err)
 		}
 		entries, size, v.after = append(entries, e), size+len(data), seq
-		if len(entries) == pageRows || size >= pageBytes {
+		if len(entries) == most || size >= pageBytes {
 			return entries, seq < v.last, nil
 		}
 	}
