@@ -3,6 +3,7 @@ package sqlite_test
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -113,4 +114,79 @@ func filled(b *testing.B, n int) (*sqlite.Store, thread.Key) {
 		}
 	}
 	return s, key
+}
+
+// BenchmarkAppendAgainstSync takes turns between an append and what it cannot do
+// without: a write of the same bytes at the end of a file, and a sync of it.
+// Both meet the same machine, so their ratio says something about the code.
+func BenchmarkAppendAgainstSync(b *testing.B) {
+	for _, n := range []int{1, 10, 100} {
+		b.Run(fmt.Sprintf("batch=%d", n), func(b *testing.B) {
+			s, key, head := open(b, filepath.Join(b.TempDir(), "lockstep.db")), thread.Key{ID: "t"}, thread.Head{Epoch: "e"}
+			f, err := os.Create(filepath.Join(b.TempDir(), "file"))
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer f.Close()
+			var ours, bare []time.Duration
+			for b.Loop() {
+				list := batch(head.Seq, n)
+				begin := time.Now()
+				if err := s.Append(context.Background(), key, head, list); err != nil {
+					b.Fatal(err)
+				}
+				ours = append(ours, time.Since(begin))
+				head.Seq += uint64(n)
+				var text []byte
+				for _, e := range list {
+					text = thread.AppendEntry(text, e)
+				}
+				begin = time.Now()
+				if _, err := f.Write(text); err != nil {
+					b.Fatal(err)
+				}
+				if err := f.Sync(); err != nil {
+					b.Fatal(err)
+				}
+				bare = append(bare, time.Since(begin))
+			}
+			slices.Sort(ours)
+			slices.Sort(bare)
+			half := len(ours) / 2
+			b.ReportMetric(float64(ours[half].Microseconds())/1000, "ms-p50")
+			b.ReportMetric(float64(bare[half].Microseconds())/1000, "bare-ms-p50")
+			b.ReportMetric(float64(ours[half])/float64(bare[half]), "times-bare")
+			b.ReportMetric(0, "ns/op")
+		})
+	}
+}
+
+// BenchmarkReplayAgainstDecode takes turns between a replay of a log and the
+// decoding of the same bytes from memory.
+func BenchmarkReplayAgainstDecode(b *testing.B) {
+	const n = 20_000
+	s, key := filled(b, n)
+	texts := make([][]byte, n)
+	for i := range texts {
+		texts[i] = thread.AppendEntry(nil, batch(uint64(i), 1)[0])
+	}
+	var ours, bare time.Duration
+	for b.Loop() {
+		begin := time.Now()
+		for _, err := range s.Read(context.Background(), key, 0) {
+			if err != nil {
+				b.Fatal(err)
+			}
+		}
+		ours += time.Since(begin)
+		begin = time.Now()
+		for _, text := range texts {
+			if _, err := thread.DecodeEntry(text); err != nil {
+				b.Fatal(err)
+			}
+		}
+		bare += time.Since(begin)
+	}
+	b.ReportMetric(float64(ours)/float64(bare), "times-decode")
+	b.ReportMetric(0, "ns/op")
 }
