@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"errors"
 	"net/http"
 
 	"github.com/lockstep-go/lockstep/jsondoc"
@@ -20,59 +21,103 @@ type Edited struct {
 }
 
 // Patch changes the state on the server, at any time, during a run too, and
-// creates an unknown thread. The patch is made on State as it is now: where the
-// state has moved on the server, both changes are kept, or the error is a
-// [*ConflictError] with the places. An [*HTTPError] of status 403 names places
-// that may only be read, one of 422 what the schema does not allow or which
-// operation does not apply.
+// creates an unknown thread. The patch is made on the state as it was last
+// shown: where it has moved on the server, both changes are kept, or the error
+// is a [*ConflictError] with the places. An [*HTTPError] of status 403 names
+// places that may only be read, one of 422 what the schema does not allow or
+// which operation does not apply.
 //
 // When Patch returns without an error, State shows the edit, unless the
 // connection broke in between. A state that SetState left for the next run is
 // changed, too.
 func (t *Thread) Patch(ctx context.Context, p jsondoc.Patch) (Edited, error) {
-	t.mu.Lock()
-	base := t.view.base()
-	t.mu.Unlock()
-	return t.patch(ctx, p, base)
-}
-
-func (t *Thread) patch(ctx context.Context, p jsondoc.Patch, base string) (Edited, error) {
-	return t.send(ctx, "application/json-patch+json", p.AppendJSON(nil), base, func(doc jsondoc.Value) jsondoc.Value {
-		if out, err := p.Apply(doc, nil); err == nil {
-			return out
-		}
-		return doc
+	return t.send(ctx, patchType, p.AppendJSON(nil), t.shown(), func(doc jsondoc.Value) (jsondoc.Value, error) {
+		return p.Apply(doc, nil)
 	})
 }
 
 // Merge is Patch for a JSON Merge Patch (RFC 7396).
 func (t *Thread) Merge(ctx context.Context, patch jsondoc.Value) (Edited, error) {
-	t.mu.Lock()
-	base := t.view.base()
-	t.mu.Unlock()
-	return t.send(ctx, "application/merge-patch+json", patch.AppendJSON(nil), base, func(doc jsondoc.Value) jsondoc.Value {
-		return jsondoc.MergePatch(doc, patch)
+	return t.send(ctx, mergeType, patch.AppendJSON(nil), t.shown(), func(doc jsondoc.Value) (jsondoc.Value, error) {
+		return jsondoc.MergePatch(doc, patch), nil
 	})
 }
 
-// send sends an edit and waits for the view to show it. again makes the same
-// change in the state that waits for the next run: it would take the edit back
-// otherwise.
-func (t *Thread) send(ctx context.Context, media string, body []byte, base string, again func(jsondoc.Value) jsondoc.Value) (Edited, error) {
-	header := map[string]string{"Content-Type": media}
-	if base != "" {
-		header["If-Match"] = `"` + base + `"`
+const (
+	patchType = "application/json-patch+json"
+	mergeType = "application/merge-patch+json"
+)
+
+// shown is a state that an edit is made on.
+type shown struct {
+	doc      jsondoc.Value
+	base     string // its position; empty where the server is not to be told
+	revision uint64
+}
+
+func (t *Thread) shown() shown {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return shown{doc: t.view.reduced.State(), base: t.view.base(), revision: t.view.revision}
+}
+
+// send sends an edit and waits for the view to show it. apply is what the edit
+// does.
+func (t *Thread) send(ctx context.Context, media string, body []byte, on shown, apply func(jsondoc.Value) (jsondoc.Value, error)) (Edited, error) {
+	done, err := t.patch(ctx, media, body, on.base)
+	var conflict *ConflictError
+	if errors.As(err, &conflict) && len(conflict.Conflicts) == 0 && on.base != "" {
+		// The server does not know any more what was shown here. This side does.
+		done, err = t.rebase(ctx, on, apply, conflict)
 	}
-	done, err := t.change(ctx, request{method: http.MethodPatch, path: []string{"threads", t.id, "state"}, header: header, body: body})
 	if err != nil {
 		return done, err
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !t.edit.state.IsAbsent() {
-		t.edit.state = again(t.edit.state)
+		// Or what waits for the next run would take the edit back.
+		if again, err := apply(t.edit.state); err == nil {
+			t.edit.state = again
+		}
 	}
 	return done, nil
+}
+
+// rebase makes an edit on the state as it is now, by the merge that the server
+// would have made. Where both changed one place it is not made.
+func (t *Thread) rebase(ctx context.Context, on shown, apply func(jsondoc.Value) (jsondoc.Value, error), refused *ConflictError) (Edited, error) {
+	wanted, err := apply(on.doc)
+	if err != nil {
+		return Edited{}, refused
+	}
+	s, err := t.Hydrate(ctx)
+	if err != nil {
+		return Edited{}, err
+	}
+	next, conflicts, err := jsondoc.Merge(on.doc, wanted, s.State, nil)
+	if err != nil || len(conflicts) > 0 {
+		e := &ConflictError{
+			Reason: "the place was changed by somebody else", answer: refused.answer,
+			Position: s.Position, Revision: s.Revision, State: s.State,
+		}
+		for _, c := range conflicts {
+			e.Conflicts = append(e.Conflicts, Conflict{Path: c.Path})
+		}
+		return Edited{}, e
+	}
+	done, err := t.patch(ctx, patchType, jsondoc.Diff(s.State, next, nil).AppendJSON(nil), s.Position)
+	done.Merged = true
+	return done, err
+}
+
+// patch sends a PATCH.
+func (t *Thread) patch(ctx context.Context, media string, body []byte, base string) (Edited, error) {
+	header := map[string]string{"Content-Type": media}
+	if base != "" {
+		header["If-Match"] = `"` + base + `"`
+	}
+	return t.change(ctx, request{method: http.MethodPatch, path: []string{"threads", t.id, "state"}, header: header, body: body})
 }
 
 // Undo takes back what the agent changed in the newest run where it changed

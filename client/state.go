@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/lockstep-go/lockstep/jsondoc"
@@ -34,42 +33,28 @@ func (s State[T]) Set(change func(*T) error) error {
 
 // Update changes the state on the server, at once: the difference that change
 // makes is sent as a patch, see [Thread.Patch]. Nothing is sent where it makes
-// none. Of a thread that is not known here yet the state is fetched before.
-//
-// change may be called more than once, where the server does not know any more
-// what was shown here, and must do nothing but change its argument. An error of
-// change is returned, and nothing is sent.
+// none. Of a thread that is not known here yet the state is fetched before. An
+// error of change is returned, and nothing is sent.
 func (s State[T]) Update(ctx context.Context, change func(*T) error) (Edited, error) {
 	t := s.thread
-	for again := false; ; again = true {
-		t.mu.Lock()
-		doc, base := t.view.reduced.State(), t.view.base()
-		revision := t.view.revision
-		t.mu.Unlock()
-		if base == "" || again {
-			if _, err := t.Hydrate(ctx); err != nil && !unknownThread(err) {
-				return Edited{}, err
-			}
-			t.mu.Lock()
-			doc, base = t.view.reduced.State(), t.view.base()
-			revision = t.view.revision
-			t.mu.Unlock()
-		}
-		next, err := changed(doc, change)
-		if err != nil {
+	on := t.shown()
+	if on.base == "" {
+		if _, err := t.Hydrate(ctx); err != nil && !unknownThread(err) {
 			return Edited{}, err
 		}
-		patch := jsondoc.Diff(doc, next, nil)
-		if len(patch) == 0 {
-			return Edited{Position: base, Revision: revision}, nil
-		}
-		done, err := t.patch(ctx, patch, base)
-		var conflict *ConflictError
-		if !again && errors.As(err, &conflict) && len(conflict.Conflicts) == 0 {
-			continue
-		}
-		return done, err
+		on = t.shown()
 	}
+	next, err := changed(on.doc, change)
+	if err != nil {
+		return Edited{}, err
+	}
+	patch := jsondoc.Diff(on.doc, next, nil)
+	if len(patch) == 0 {
+		return Edited{Position: on.base, Revision: on.revision}, nil
+	}
+	return t.send(ctx, patchType, patch.AppendJSON(nil), on, func(doc jsondoc.Value) (jsondoc.Value, error) {
+		return patch.Apply(doc, nil)
+	})
 }
 
 // changed is the document with the difference that change makes in its Go form.
