@@ -32,6 +32,9 @@ type Options struct {
 	// counts as broken. Such a server sends a comment every 15 s at least. Zero
 	// means 45 s, less than zero never. Other servers may be silent for ever.
 	Idle time.Duration
+	// MaxEvent bounds the bytes of one event; a stream that exceeds it is given
+	// up. Zero means 16 MB. Official clients take 10.
+	MaxEvent int
 }
 
 // Reconnect is a policy. The zero value is the default.
@@ -141,6 +144,11 @@ func (c *Client) address(r request) (string, error) {
 		u.RawQuery = q.Encode()
 	}
 	return u.String(), nil
+}
+
+// reading is how streams are read.
+func (c *Client) reading(bare bool) *agui.EventsOptions {
+	return &agui.EventsOptions{Bare: bare, Reader: agui.ReaderOptions{MaxLine: c.opts.MaxEvent, MaxFrame: c.opts.MaxEvent}}
 }
 
 // do sends a request and returns its answer, whose body the caller closes. An

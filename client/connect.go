@@ -21,25 +21,40 @@ func (c *Client) post(ctx context.Context, in *agui.RunAgentInput) (*watched, er
 	})
 }
 
+// following says how a thread's events are read.
+type following struct {
+	// live goes on for ever. Else the end of what there is, or of the run that
+	// is active, is the end; so nobody waits for what will never come.
+	live bool
+	// tries bounds how many connections in a row may bring nothing; below 0
+	// there is no bound.
+	tries int
+	// eager wants the first connection to stand, or its error.
+	eager bool
+}
+
 // attach reads one connection to a thread's events and hands on what is new. It
 // returns when the connection has ended (nil for a clean end), when take returns
-// false (errLeft), or when the cursor was reset.
-func (c *Client) attach(ctx context.Context, id string, cur *cursor, take func(batch) bool) error {
+// false (errLeft), or when the cursor was reset. stands is called when the server
+// has taken the request.
+func (c *Client) attach(ctx context.Context, id string, cur *cursor, live bool, stands func(), take func(batch) bool) error {
 	header := map[string]string{"Accept": "text/event-stream", "Cache-Control": "no-store"}
 	if !cur.at.zero() {
 		header["Last-Event-ID"] = cur.at.String()
 	}
-	body, err := c.stream(ctx, request{
-		method: http.MethodGet, path: []string{"threads", id, "events"}, header: header,
-		query: url.Values{"protocolVersion": {agui.ProtocolVersion}},
-	})
+	query := url.Values{"protocolVersion": {agui.ProtocolVersion}}
+	if !live {
+		query.Set("live", "false")
+	}
+	body, err := c.stream(ctx, request{method: http.MethodGet, path: []string{"threads", id, "events"}, header: header, query: query})
 	if err != nil {
 		return err
 	}
 	defer body.Close()
+	stands()
 	body.watch(c.opts.Idle)
 	cur.attached()
-	for rec, err := range agui.ReadEvents(body, &agui.EventsOptions{Bare: true}) {
+	for rec, err := range agui.ReadEvents(body, c.reading(true)) {
 		if err != nil {
 			return err
 		}
@@ -63,23 +78,18 @@ func (c *Client) attach(ctx context.Context, id string, cur *cursor, take func(b
 var (
 	errLeft  = errors.New("client: the reader has left")
 	errReset = errors.New("client: a patch did not apply; the thread is read anew")
-	// errEnded is what OnBreak gets for a connection that the server ended.
 	errEnded = errors.New("client: the server has ended the stream")
 )
 
 // follow reads a thread's events from the cursor on, over as many connections as
-// it takes. tries bounds how many in a row may bring nothing; below 0 there is
-// no bound. Who eager is wants the first connection to stand, or its error.
-// The sequence ends after its first error. A reader that sets cur.at to zero
-// gets the thread from a prelude on.
-func (c *Client) follow(ctx context.Context, id string, cur *cursor, tries int, eager bool) iter.Seq2[batch, error] {
+// it takes. The sequence ends after its first error; errEnded is that of a
+// sequence that is not live. A reader that resets the cursor gets the thread from
+// a prelude on.
+func (c *Client) follow(ctx context.Context, id string, cur *cursor, o following) iter.Seq2[batch, error] {
 	return func(yield func(batch, error) bool) {
 		for fails := 1; ; fails++ {
 			was, reset := cur.at, false
-			err := c.attach(ctx, id, cur, func(b batch) bool {
-				eager = false
-				return yield(b, nil)
-			})
+			err := c.attach(ctx, id, cur, o.live, func() { o.eager = false }, func(b batch) bool { return yield(b, nil) })
 			switch {
 			case errors.Is(err, errLeft):
 				return
@@ -88,16 +98,19 @@ func (c *Client) follow(ctx context.Context, id string, cur *cursor, tries int, 
 				return
 			case errors.Is(err, errReset):
 				reset = true
+			case err == nil && !o.live:
+				yield(batch{}, errEnded)
+				return
 			case err == nil:
-				err, eager = errEnded, false
-			case eager, final(err):
+				err = errEnded
+			case o.eager, final(err):
 				yield(batch{}, err)
 				return
 			}
 			if cur.at != was && !reset {
 				fails = 1 // it has brought something
 			}
-			if tries >= 0 && fails > tries {
+			if o.tries >= 0 && fails > o.tries {
 				yield(batch{}, err)
 				return
 			}

@@ -10,6 +10,9 @@ type batch struct {
 	// prelude says that the events show the thread as it is at that place.
 	// Nothing that was known before counts.
 	prelude bool
+	// back, of a prelude, is a position behind at that the server had given out
+	// before it was asked: its log was put back, as from a backup.
+	back position
 	// anew says that the event is the first of a log of which this reader has
 	// seen nothing, and that there is nothing in front of it.
 	anew bool
@@ -24,6 +27,9 @@ const maxPrelude = 10_000
 // checks the order.
 type cursor struct {
 	at position // of the newest event handed on
+	// known is the newest position that the server is known to have given out.
+	// It is kept where at is dropped.
+	known position
 	// order checks what follows; nil where it is not known what is open, as
 	// behind a position that somebody else has read up to.
 	order *agui.Sequence
@@ -79,10 +85,13 @@ func (c *cursor) take(rec agui.Received) (batch, error) {
 		}
 	}
 	if !at.zero() {
-		c.at = at
+		c.at, c.known = at, at
 	}
 	return b, nil
 }
+
+// reset makes the next connection begin with a prelude.
+func (c *cursor) reset() { *c = cursor{known: c.known} }
 
 // lead takes an event of a prelude; its last has the position.
 func (c *cursor) lead(e agui.Event, at position) (batch, error) {
@@ -97,6 +106,9 @@ func (c *cursor) lead(e agui.Event, at position) (batch, error) {
 		return batch{}, nil
 	}
 	b := batch{events: c.prelude, at: at, prelude: true}
-	*c = cursor{at: at, order: c.first}
+	if at.epoch == c.known.epoch && at.seq < c.known.seq {
+		b.back = c.known
+	}
+	*c = cursor{at: at, known: at, order: c.first}
 	return b, nil
 }

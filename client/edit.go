@@ -144,7 +144,7 @@ func (t *Thread) change(ctx context.Context, r request) (Edited, error) {
 		return Edited{}, err
 	}
 	if at, ok := parsePosition(done.Position); ok {
-		_ = t.catchUp(ctx, at) // the edit is made; whoever reads next sees it
+		_ = t.catchUp(ctx, at, false) // the edit is made; whoever reads next sees it
 	}
 	return done, nil
 }

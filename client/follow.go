@@ -22,8 +22,8 @@ import (
 // A server without threads is an *HTTPError of status 404 or 405.
 func (t *Thread) Follow(ctx context.Context) iter.Seq2[Update, error] {
 	return func(yield func(Update, error) bool) {
-		cur := &cursor{at: t.reader()}
-		for b, err := range t.client.follow(ctx, t.id, cur, -1, true) {
+		cur := t.reader()
+		for b, err := range t.client.follow(ctx, t.id, cur, following{live: true, tries: -1, eager: true}) {
 			if err != nil {
 				yield(Update{}, err)
 				return
@@ -35,30 +35,30 @@ func (t *Thread) Follow(ctx context.Context) iter.Seq2[Update, error] {
 				}
 			}
 			if !whole {
-				*cur = cursor{}
+				cur.reset()
 			}
 		}
 	}
 }
 
 // catchUp reads the thread until the view has what is at a position: from where
-// it is, or from a new beginning.
-func (t *Thread) catchUp(ctx context.Context, until position) error {
+// it is, or from a new beginning. What the view has already is read again only if
+// the server is known to have put its log back.
+func (t *Thread) catchUp(ctx context.Context, until position, back bool) error {
 	t.mu.Lock()
-	from, there := t.view.reader(), t.view.at.covers(until) && !t.view.torn
+	cur, there := t.view.reader(), t.view.at.covers(until) && !t.view.torn
 	t.mu.Unlock()
-	if there {
+	if there && !back {
 		return nil
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	cur := &cursor{at: from}
-	for b, err := range t.client.follow(ctx, t.id, cur, t.client.opts.Reconnect.Tries, false) {
+	for b, err := range t.client.follow(ctx, t.id, cur, following{tries: t.client.opts.Reconnect.Tries}) {
 		if err != nil {
 			return err
 		}
 		if !t.apply(b) {
-			*cur = cursor{}
+			cur.reset()
 			continue
 		}
 		if cur.at.covers(until) {

@@ -60,9 +60,9 @@ func (w *watcher) wantGapless(t *testing.T, witness *watcher) {
 	t.Helper()
 	index := map[string]int{}
 	witness.mu.Lock()
-	for i, u := range witness.updates {
+	for _, u := range witness.updates {
 		if u.Position != "" {
-			index[u.Position] = i
+			index[u.Position] = len(index)
 		}
 	}
 	witness.mu.Unlock()

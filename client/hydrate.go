@@ -37,6 +37,9 @@ type ActiveRun struct {
 // from there. A thread that the server does not know is an [*HTTPError] of
 // status 404.
 func (t *Thread) Hydrate(ctx context.Context) (*Snapshot, error) {
+	t.mu.Lock()
+	was := t.view.at
+	t.mu.Unlock()
 	body, err := t.client.fetch(ctx, request{method: http.MethodGet, path: []string{"threads", t.id}})
 	if err != nil {
 		return nil, err
@@ -49,9 +52,13 @@ func (t *Thread) Hydrate(ctx context.Context) (*Snapshot, error) {
 	if !ok {
 		return s, nil
 	}
+	b := batch{events: s.events(), at: at, prelude: true}
+	if at.epoch == was.epoch && at.seq < was.seq {
+		b.back = was
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.view.apply(batch{events: s.events(), at: at, prelude: true}) {
+	if t.view.apply(b) {
 		t.view.revision = s.Revision
 	}
 	return s, nil

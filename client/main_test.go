@@ -99,7 +99,7 @@ func (n *network) client(o *client.Options, cut func() int) *client.Client {
 	if o == nil {
 		o = &client.Options{}
 	}
-	tr := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+	tr := &http.Transport{ReadBufferSize: 1 << 20, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		ours, theirs := net.Pipe()
 		select {
 		case n.conns <- buffered(theirs):

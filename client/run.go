@@ -90,13 +90,13 @@ func (t *Thread) run(ctx context.Context, p *posting) iter.Seq2[agui.Event, erro
 		defer func() { t.turn <- struct{}{} }()
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		in, sent, fresh := t.input(p)
+		in, sent, fresh, was := t.input(p)
 		body, err := t.client.post(ctx, in)
 		if err != nil {
 			yield(nil, err) // the edit has not reached anybody and waits on
 			return
 		}
-		r := &running{thread: t, yield: yield, id: in.RunID, fresh: fresh, sent: sent}
+		r := &running{thread: t, yield: yield, id: in.RunID, fresh: fresh, sent: sent, was: was}
 		r.cur.order = new(agui.Sequence)
 		if cut := r.read(ctx, body); cut != nil {
 			r.resume(ctx, cut)
@@ -111,6 +111,7 @@ type running struct {
 	id     string         // the run's
 	fresh  []agui.Message // what it asks
 	sent   edit           // what it edits
+	was    position       // where the thread was when it was posted
 	cur    cursor
 
 	foreign bool // the server has no threads: its ids are no positions
@@ -122,7 +123,7 @@ type running struct {
 // nil where there is nothing more to do.
 func (r *running) read(ctx context.Context, body *watched) error {
 	defer body.Close()
-	for rec, err := range agui.ReadEvents(body, nil) {
+	for rec, err := range agui.ReadEvents(body, r.thread.client.reading(false)) {
 		if err != nil {
 			switch {
 			case errors.Is(err, agui.ErrIncomplete) && ctx.Err() == nil:
@@ -167,10 +168,11 @@ func (r *running) begin(ctx context.Context, b batch) (batch, error) {
 	lacks := !b.at.zero() && t.view.mayLack(b.at)
 	b.anew = !b.at.zero() && t.view.at.epoch != b.at.epoch
 	t.mu.Unlock()
-	if !lacks {
+	back := r.was.covers(b.at) // a run that was before it was asked for
+	if !lacks && !back {
 		return b, nil
 	}
-	err := t.catchUp(ctx, b.at)
+	err := t.catchUp(ctx, b.at, back)
 	if ctx.Err() != nil {
 		return b, context.Cause(ctx)
 	}
@@ -241,13 +243,16 @@ func (r *running) deliver(b batch) bool {
 // resume goes on reading a run whose connection broke.
 func (r *running) resume(ctx context.Context, cut error) {
 	t := r.thread
-	if r.cur.at.zero() {
-		// Not a word of the run has come. Who knows where the thread was can
-		// look for it.
-		r.cur.at = t.reader()
-	}
-	if r.cur.at.zero() || r.foreign {
+	var how *agui.IncompleteError
+	switch {
+	case final(cut):
 		r.yield(nil, cut)
+		return
+	case errors.As(cut, &how) && how.Events == 0:
+		// Not a word of the run has come. It is looked for where the thread was.
+		r.cur = cursor{at: r.was, known: r.was}
+	case r.cur.at.zero():
+		r.yield(nil, cut) // a server that gives out no positions
 		return
 	}
 	c := t.client
@@ -255,9 +260,12 @@ func (r *running) resume(ctx context.Context, cut error) {
 		r.yield(nil, errors.Join(cut, err))
 		return
 	}
-	for b, err := range c.follow(ctx, t.id, &r.cur, c.opts.Reconnect.Tries, false) {
+	for b, err := range c.follow(ctx, t.id, &r.cur, following{tries: c.opts.Reconnect.Tries}) {
 		if err != nil {
-			r.yield(nil, fmt.Errorf("%w; the run was not found again: %w", cut, err))
+			if !noRoute(err) {
+				cut = fmt.Errorf("%w; the run was not found again: %w", cut, err)
+			}
+			r.yield(nil, cut)
 			return
 		}
 		if b.prelude {
@@ -295,7 +303,7 @@ func (r *running) resync(b batch, cut error) {
 }
 
 // input makes the run's RunAgentInput. Nothing of the thread changes yet.
-func (t *Thread) input(p *posting) (in *agui.RunAgentInput, sent edit, fresh []agui.Message) {
+func (t *Thread) input(p *posting) (in *agui.RunAgentInput, sent edit, fresh []agui.Message, was position) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	fresh = make([]agui.Message, 0, len(p.Messages)+1)
@@ -343,5 +351,5 @@ func (t *Thread) input(p *posting) (in *agui.RunAgentInput, sent edit, fresh []a
 	if len(ours) > 0 {
 		in.ForwardedProps = in.ForwardedProps.With("lockstep", jsondoc.Object(ours...))
 	}
-	return in, sent, fresh
+	return in, sent, fresh, t.view.at
 }

@@ -144,8 +144,8 @@ func (t *Thread) apply(b batch) bool {
 	return !t.view.torn
 }
 
-// reader is where a new reader of the thread goes on.
-func (t *Thread) reader() position {
+// reader is a new reader of the thread.
+func (t *Thread) reader() *cursor {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.view.reader()

@@ -30,6 +30,8 @@ func (v *view) apply(b batch) bool {
 	case b.at.zero(): // in no log: what comes is what there is
 	case b.prelude && b.at == v.at && (v.torn || v.missed):
 		*v = view{}
+	case b.prelude && v.at.covers(b.back):
+		*v = view{} // and no other reader has been told yet
 	case v.at.covers(b.at):
 		return false
 	case b.prelude, b.anew:
@@ -108,10 +110,10 @@ func (v *view) base() string {
 	return v.at.String()
 }
 
-// reader is where a new reader of the thread goes on.
-func (v *view) reader() position {
+// reader is a new reader that goes on where the view is.
+func (v *view) reader() *cursor {
 	if v.missed || v.torn {
-		return position{}
+		return &cursor{known: v.at}
 	}
-	return v.at
+	return &cursor{at: v.at, known: v.at}
 }
