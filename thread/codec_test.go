@@ -30,8 +30,13 @@ var storedEntry = thread.Entry{
 	Proposal: &state.Proposal{
 		Call: "call-1", Tool: "update_recipe", Arguments: jsondoc.MustParse(`{"z":null,"a":1.0}`),
 		Base: jsondoc.MustParse(`{"/recipe":null}`), Expires: time.UnixMilli(1764540600000).UTC(),
+		Edited: jsondoc.MustParse(`{"/recipe":{"a":1.0}}`), Patch: jsondoc.Patch{{Op: "remove", Path: "/old"}},
+		Ask: state.Ask{
+			ID: "ask-1", Reason: "tool_call", Message: "Approve?", Schema: jsondoc.MustParse(`{"type":"object"}`),
+			Metadata: jsondoc.MustParse(`{"n":1e2}`), Confirm: "confirm-1", Placeholder: "result-1",
+		},
 	},
-	Settled: "call-0", Left: 17, Undoes: "run-0", Floor: true,
+	Settled: "call-0", Answer: thread.Answered{ID: "ask-0", Said: "resolved {}", Approved: true}, Started: "call-2", Left: 17, Undoes: "run-0", Floor: true,
 }
 
 const storedText = `{"v":1,"n":18446744073709551615,"t":1764540000123,"run":"run-` + "\u2028" + `\"1\"","by":"agent",` +
@@ -39,8 +44,10 @@ const storedText = `{"v":1,"n":18446744073709551615,"t":1764540000123,"run":"run
 	`"change":[{"op":"replace","path":"","value":{"b":1.50,"a":[1e400,-0,123456789012345678901234567890],"__proto__":null,"":{}}},` +
 	`{"op":"test","path":"/a~1b/~0","value":null},{"op":"move","from":"/q","path":"/x"},{"op":"copy","from":"/x","path":"/-"},{"op":"remove","path":"/"}],` +
 	`"lease":{"owner":"node-1","until":-1},` +
-	`"proposal":{"call":"call-1","tool":"update_recipe","args":{"z":null,"a":1.0},"base":{"/recipe":null},"expires":1764540600000},` +
-	`"settled":"call-0","left":17,"undoes":"run-0","floor":true}`
+	`"proposal":{"call":"call-1","tool":"update_recipe","args":{"z":null,"a":1.0},"base":{"/recipe":null},"edited":{"/recipe":{"a":1.0}},"patch":[{"op":"remove","path":"/old"}],` +
+	`"ask":"ask-1","reason":"tool_call","message":"Approve?","schema":{"type":"object"},"metadata":{"n":1e2},"confirm":"confirm-1","placeholder":"result-1",` +
+	`"expires":1764540600000},` +
+	`"settled":"call-0","answered":"ask-0","said":"resolved {}","approved":true,"started":"call-2","left":17,"undoes":"run-0","floor":true}`
 
 // TestEntryText: files that are written today are read by every later version,
 // so the text is pinned.
@@ -78,6 +85,9 @@ func eachFieldSet(t *testing.T, v reflect.Value, at string) {
 		}
 		if field.Kind() == reflect.Pointer && field.Elem().Kind() == reflect.Struct {
 			eachFieldSet(t, field.Elem(), name)
+		}
+		if field.Type() == reflect.TypeFor[state.Ask]() || field.Type() == reflect.TypeFor[thread.Answered]() {
+			eachFieldSet(t, field, name)
 		}
 	}
 }

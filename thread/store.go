@@ -58,8 +58,14 @@ type Entry struct {
 	Lease  *Lease        // who may append for a run; nil: says nothing
 	// Proposal is what a run left to be decided later; nil: nothing.
 	Proposal *state.Proposal
-	// Settled is the call whose proposal is decided now; empty: none.
+	// Settled is the key of the proposal that is decided now; empty: none.
 	Settled string
+	// Answer is how: what a person answered, for the same answer to be known
+	// again. The zero Answer: by the result of the client's own tool.
+	Answer Answered
+	// Started is the approved call whose tool is started now; empty: none. Until
+	// then an approval can be given again after a crash: nothing has run.
+	Started string
 	// Left is the position that the connection of the one who posted Run was
 	// written up to when it ended before the run did; 0: says nothing (S2).
 	Left uint64
@@ -68,6 +74,13 @@ type Entry struct {
 	// Floor says that what is before this entry was compacted: positions before
 	// it are too old to go on from.
 	Floor bool
+}
+
+// Answered is the record of an answer to an interrupt.
+type Answered struct {
+	ID       string // interruptId
+	Said     string // equal for equal answers; "expired" where none came in time
+	Approved bool
 }
 
 // Lease says which process drives a run.

@@ -49,6 +49,12 @@ type Options struct {
 // Metrics are counters of a Threads. They may be read at any time.
 type Metrics struct {
 	Runs           atomic.Int64 // started
+	Active         atomic.Int64 // started and not ended: a gauge
+	Viewers        atomic.Int64 // those who watch (Thread.Watch): a gauge
+	Edits          atomic.Int64 // edits and undos that were made
+	Appended       atomic.Int64 // entries
+	Retries        atomic.Int64 // appends tried again because the store failed
+	Recovered      atomic.Int64 // runs ended because their process was gone
 	RepairedDeltas atomic.Int64 // deltas that did not apply and became snapshots (W2); 0 unless something is wrong
 }
 
@@ -150,7 +156,8 @@ type Thread struct {
 	grown   chan struct{} // closed and made anew when the log grows
 	driver  *driver       // of the active run, when it runs here
 
-	watchers int // viewers that count for linger
+	watchers int         // viewers that count for linger
+	expiry   *time.Timer // takes the next expired proposal back while somebody watches
 }
 
 // Open loads a thread of the agent whose state is the model's. An unknown one is
@@ -187,6 +194,9 @@ func (t *Thread) refresh(ctx context.Context) error {
 		return err
 	}
 	if err := t.recover(ctx); err != nil {
+		return err
+	}
+	if err := t.expire(ctx); err != nil {
 		return err
 	}
 	t.mu.Lock()
@@ -266,6 +276,9 @@ func (t *Thread) take(e Entry) error {
 		return err
 	}
 	t.ring.push(&Published{Entry: e, epoch: t.fold.head.Epoch})
+	if e.Proposal != nil || e.Settled != "" {
+		t.planExpiry()
+	}
 	close(t.grown)
 	t.grown = make(chan struct{})
 	return nil
@@ -282,6 +295,8 @@ type draft struct {
 
 	proposal *state.Proposal
 	settled  string
+	answer   Answered
+	started  string
 	left     uint64
 	undoes   string
 }
@@ -323,6 +338,7 @@ func (t *Thread) append(ctx context.Context, wait time.Duration, entries []Entry
 	for pause := 5 * time.Millisecond; ; pause = min(2*pause, time.Second) {
 		err = t.threads.store.Append(ctx, t.key, t.fold.head, entries)
 		if err == nil {
+			t.threads.opts.Metrics.Appended.Add(int64(len(entries)))
 			for _, e := range entries {
 				if err := t.take(e); err != nil {
 					return false, storeError(err)
@@ -341,6 +357,7 @@ func (t *Thread) append(ctx context.Context, wait time.Duration, entries []Entry
 		if ctx.Err() != nil || time.Now().Add(pause).After(end) {
 			return false, storeError(cmp.Or(readErr, err))
 		}
+		t.threads.opts.Metrics.Retries.Add(1)
 		t.threads.opts.Logger.Warn("the store failed, trying again", "thread", t.key.ID, "error", err)
 		select {
 		case <-time.After(pause):
@@ -409,7 +426,7 @@ func (t *Thread) entries(drafts []draft) []Entry {
 		out[i] = Entry{
 			Seq: pos.Seq, Time: now, Run: d.run, Author: d.mark.By,
 			Event: d.event, Change: d.change, Lease: d.lease,
-			Proposal: d.proposal, Settled: d.settled, Left: d.left, Undoes: d.undoes,
+			Proposal: d.proposal, Settled: d.settled, Answer: d.answer, Started: d.started, Left: d.left, Undoes: d.undoes,
 		}
 	}
 	return out
