@@ -280,6 +280,7 @@ func TestThreads(t *testing.T) {
 		const id = "thread 7/ä?%"
 		th := c.Thread(id)
 		watch(t, th)
+		synctest.Wait()
 		if _, err := th.Start(t.Context(), &client.RunOptions{Text: "write " + strings.Repeat("much ", 100), RunID: "long"}); err != nil {
 			t.Fatal(err)
 		}
@@ -618,6 +619,7 @@ func TestRunError(t *testing.T) {
 		n := newNetwork(t, handler(t, m.Agent(agent.Config{}), state.Config{}))
 		th := n.steady(nil).Thread("t")
 		w := watch(t, th)
+		synctest.Wait()
 		events, err := collect(t.Context(), th, &client.RunOptions{Text: "go"})
 		var failed *client.RunError
 		if !errors.As(err, &failed) || failed.Event.Code != agui.CodeInternal || events[len(events)-1] != agui.Event(failed.Event) {

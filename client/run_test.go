@@ -126,6 +126,7 @@ func TestServerWithoutMemory(t *testing.T) {
 		n := newNetwork(t, handler(t, a, cfg))
 		th := n.steady(nil).Thread("t")
 		w := watch(t, n.steady(nil).Thread("t"))
+		synctest.Wait()
 		say(t, th, "write the first")
 		synctest.Wait()
 		wantSame(t, w.thread, hydrate(t, n.steady(nil), "t"))
@@ -207,6 +208,7 @@ func TestBreakingOut(t *testing.T) {
 		begin := func(attach bool) *client.Thread {
 			th := n.steady(nil).Thread("")
 			watch(t, th)
+			synctest.Wait()
 			for e, err := range th.Run(t.Context(), &client.RunOptions{Text: "write " + strings.Repeat("much ", 500), Attach: attach}) {
 				if err != nil {
 					t.Fatal(err)
