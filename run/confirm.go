@@ -9,6 +9,7 @@ import (
 	"github.com/lockstep-go/lockstep/jsondoc"
 	"github.com/lockstep-go/lockstep/message"
 	"github.com/lockstep-go/lockstep/state"
+	"github.com/lockstep-go/lockstep/tool"
 )
 
 // Decision is what a person has decided about a proposal.
@@ -34,8 +35,9 @@ const (
 // ConfirmTool is the call by which older front ends are asked.
 const ConfirmTool = "confirm_changes"
 
-// Gate decides whether a call may run now.
-func (r *Run) Gate(id string) agent.Decision {
+// Gate decides whether a call of t may run now. The tool is the one that would
+// run, so that one which a middleware brought is asked about too.
+func (r *Run) Gate(id string, t tool.Tool) agent.Decision {
 	c := r.calls[id]
 	if c != nil && c.invalid != nil {
 		return agent.RejectCall("Error: " + c.invalid.Error())
@@ -56,7 +58,7 @@ func (r *Run) Gate(id string) agent.Decision {
 		// A call of an earlier run that ended before it: nobody decides it now.
 		return agent.RejectCall(endedText)
 	}
-	if r.gated[c.name] {
+	if tool.NeedsApproval(t) || r.model != nil && r.model.Confirms(c.name) {
 		c.held = true
 		return agent.HoldCall()
 	}

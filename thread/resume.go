@@ -20,7 +20,10 @@ type resumed struct {
 	// answers are tool messages for confirm_changes calls that nobody's message
 	// answers, by call.
 	answers map[string]string
-	again   bool // every answer has been given before: nothing runs
+	// stays says that the conversation is not cut. Who answers a question has not
+	// left it behind, however little of the history comes with the answer; and a
+	// call that is approved has to be there to be run.
+	stays bool
 }
 
 // resume matches a request's answers to what is open (T5). All of it is checked
@@ -44,6 +47,9 @@ func (f *fold) resume(in *agui.RunAgentInput, raw jsondoc.Value, news posted, to
 		return out, agui.NewError(agui.CodeResumeInvalid, "The thread waits for an answer, and resume has none.", nil)
 	}
 	given := len(answers) > 0
+	if given && len(news.fresh) == 0 {
+		out.stays, news.branch = true, nil
+	}
 	byMessage := map[string]bool{}
 	for _, m := range news.fresh {
 		if p, ok := confirmOf(asked, m); ok && !slices.ContainsFunc(answers, func(a run.Answer) bool { return a.ID == p.Ask.ID }) {
@@ -89,8 +95,7 @@ func (f *fold) resume(in *agui.RunAgentInput, raw jsondoc.Value, news posted, to
 		}
 	}
 	if len(byID) == 0 && given && repeated > 0 && (len(asked) == 0 || !news.news()) {
-		out.again = true
-		return out, nil
+		return out, nil // given before: nothing runs
 	}
 	out.said, out.answers = map[string]Answered{}, map[string]string{}
 	for _, p := range asked {
@@ -115,6 +120,7 @@ func (f *fold) resume(in *agui.RunAgentInput, raw jsondoc.Value, news posted, to
 
 func (r *resumed) add(d run.Decision, a run.Answer) {
 	r.decided = append(r.decided, d)
+	r.stays = r.stays || d.Approved
 	r.said[d.Proposal.Key()] = Answered{ID: d.Proposal.Ask.ID, Said: a.Same(), Approved: d.Approved}
 }
 

@@ -133,6 +133,9 @@ func (t *Thread) begin(f *fold, key string, req Request) (*driver, []draft, erro
 		// Nothing of the request counts but the state: an edit is not lost.
 		answers, news.fresh, news.branch = resumed{}, nil, nil
 	}
+	if answers.stays {
+		news.branch = nil
+	}
 	if len(news.dropped) > 0 {
 		t.threads.opts.Logger.Info("posted messages were dropped: not the user's, or not new", "thread", t.key.ID, "run", key, "messages", news.dropped)
 	}
@@ -517,9 +520,10 @@ var errClosing = errors.New("the decision has a text of its own")
 // crash must not make it run twice.
 func (d *driver) gate(ctx context.Context, call *message.FunctionCallContent) agent.Decision {
 	decision := agent.HoldCall()
+	t, _ := tool.FromContext(ctx)
 	var failed error
 	err := d.ask(ctx, func() {
-		decision = d.run.Gate(call.CallID)
+		decision = d.run.Gate(call.CallID, t)
 		if slices.ContainsFunc(d.decided, func(o run.Decision) bool { return o.Proposal.Call == call.CallID && o.Approved }) {
 			failed = d.append(run.Batch{Started: call.CallID})
 		}
