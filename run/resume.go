@@ -61,11 +61,11 @@ func ReadResume(in *agui.RunAgentInput, raw jsondoc.Value) ([]Answer, error) {
 		}
 		raw = jsondoc.Array(list...)
 	}
-	bare := false
-	if raw.IsAbsent() || raw.IsNull() {
-		raw, _ = in.ForwardedProps.At("/command/resume")
-		if bare = !raw.IsAbsent() && !raw.IsNull(); !bare {
-			raw, _ = in.ForwardedProps.At("/resume")
+	bare := false // it may be a payload alone
+	for _, place := range []jsondoc.Pointer{"/command/resume", "/resume"} {
+		if raw.IsAbsent() || raw.IsNull() {
+			raw, _ = in.ForwardedProps.At(place)
+			bare = true
 		}
 	}
 	if raw.IsAbsent() || raw.IsNull() {

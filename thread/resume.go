@@ -82,6 +82,9 @@ func (f *fold) resume(in *agui.RunAgentInput, raw jsondoc.Value, news posted, to
 	repeated := 0
 	for _, a := range answers {
 		if p, ok := find(asked, a.ID); ok {
+			if _, twice := byID[p.Ask.ID]; twice {
+				return out, agui.NewError(agui.CodeResumeInvalid, "The resume answers one interrupt twice, by its own id and by its call's.", nil)
+			}
 			byID[p.Ask.ID] = a
 			continue
 		}
