@@ -67,8 +67,7 @@ func (f *fold) resume(in *agui.RunAgentInput, raw jsondoc.Value, news posted, to
 		// Asked in the older way, and answered by something else: a refusal.
 		out.said, out.answers = map[string]Answered{}, map[string]string{}
 		for _, p := range asked {
-			out.add(run.Decision{Proposal: p, Cancelled: true}, run.Answer{ID: p.Ask.ID, Cancelled: true})
-			out.answers[p.Ask.Confirm] = `{"accepted":false}`
+			out.refuse(p)
 		}
 		return out, nil
 	}
@@ -103,6 +102,11 @@ func (f *fold) resume(in *agui.RunAgentInput, raw jsondoc.Value, news posted, to
 	out.said, out.answers = map[string]Answered{}, map[string]string{}
 	for _, p := range asked {
 		a, ok := byID[p.Ask.ID]
+		if !ok && p.Ask.Confirm != "" && asks(news.fresh) {
+			// Asked in the older way, and answered by a message instead.
+			out.refuse(p)
+			continue
+		}
 		if !ok {
 			return out, agui.NewError(agui.CodeResumeMissingInterrupt, fmt.Sprintf("One resume answers all open interrupts; %d of %d are missing.", len(asked)-len(byID), len(asked)), nil)
 		}
@@ -110,6 +114,12 @@ func (f *fold) resume(in *agui.RunAgentInput, raw jsondoc.Value, news posted, to
 			return out, agui.NewError(agui.CodeResumeExpired, "The interrupt has expired; it can only be cancelled.", nil)
 		}
 		d, err := run.Decide(p, a, tools)
+		if err != nil && byMessage[p.Ask.ID] {
+			// The message stays in the client's history and comes with each of its
+			// runs: an error would end the conversation. What does not say yes is
+			// a no.
+			d, a, err = run.Decision{Proposal: p, Cancelled: true}, run.Answer{ID: p.Ask.ID, Cancelled: true}, nil
+		}
 		if err != nil {
 			return out, err
 		}
@@ -125,6 +135,17 @@ func (r *resumed) add(d run.Decision, a run.Answer) {
 	r.decided = append(r.decided, d)
 	r.stays = r.stays || d.Approved
 	r.said[d.Proposal.Key()] = Answered{ID: d.Proposal.Ask.ID, Said: a.Same(), Approved: d.Approved}
+}
+
+// refuse decides a question of the older way that was passed over.
+func (r *resumed) refuse(p state.Proposal) {
+	r.add(run.Decision{Proposal: p, Cancelled: true}, run.Answer{ID: p.Ask.ID, Cancelled: true})
+	r.answers[p.Ask.Confirm] = `{"accepted":false}`
+}
+
+// asks reports whether a person says something in the messages.
+func asks(messages []agui.Message) bool {
+	return slices.ContainsFunc(messages, func(m agui.Message) bool { return m.Role == agui.RoleUser })
 }
 
 // find is the open question that an id names: the interrupt's, or its call's,

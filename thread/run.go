@@ -165,7 +165,7 @@ func (t *Thread) begin(f *fold, key string, req Request) (*driver, []draft, erro
 		drafts = append(drafts, draft{run: key, mark: system, event: &agui.Custom{Name: "PredictState", Value: v}})
 	}
 	closing := ""
-	if !slices.ContainsFunc(news.fresh, func(m agui.Message) bool { return m.Role == agui.RoleUser }) {
+	if !asks(news.fresh) {
 		closing = run.Closing(t.model.Config().Confirmation, answers.decided)
 	}
 	return &driver{
