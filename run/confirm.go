@@ -32,6 +32,10 @@ const (
 	waitingText   = "Waiting for approval."
 )
 
+// ExpiredText is what a model reads about a call that nobody decided in time,
+// where its conversation has a stand-in for the result.
+const ExpiredText = "The user did not approve this call in time. It was not run, and nothing was changed."
+
 // ConfirmTool is the call by which older front ends are asked.
 const ConfirmTool = "confirm_changes"
 

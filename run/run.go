@@ -337,7 +337,7 @@ func (r *Run) ToolResult(now time.Time, res *message.FunctionResultContent, yiel
 	if c.answered {
 		return res
 	}
-	c.answered = true
+	c.answered, c.held = true, false
 	before := r.closeText(r.closeReasoning(nil))
 	if !c.ended {
 		// An agent from elsewhere that does not say when a call is complete.

@@ -283,7 +283,7 @@ func TestT5ToolOfAMiddleware(t *testing.T) {
 				brought, cfg = tool.ApprovalRequiredFunc(write), state.Config{}
 			}
 			s := newStage(t, inMemory(), cfg, nil, proposes("c1", "new"), says("Done."))
-			s.agent = s.brain.Agent(agent.Config{Middlewares: []agent.Middleware{bring(brought)}})
+			s.act = runOf(s.brain.Agent(agent.Config{Middlewares: []agent.Middleware{bring(brought)}}))
 			s.say("write").wants(t, "interrupt")
 			write.wantRan(t)
 			s.answer(`{"approved":true}`).wants(t, "success")

@@ -72,7 +72,7 @@ type stage struct {
 	metrics thread.Metrics
 	opts    thread.Options
 	brain   *agenttest.Model
-	agent   *agent.Agent
+	act     agent.RunFunc
 	tools   []tool.Tool
 	client  *agui.Reducer
 	pending []agui.Interrupt // as the client knows them
@@ -89,7 +89,7 @@ func newStage(t *testing.T, store opener, cfg state.Config, tools []tool.Tool, t
 	}
 	s := &stage{t: t, store: store, model: m, tools: tools, brain: agenttest.New(turns...)}
 	s.brain.Chunk = 7
-	s.agent = s.brain.Agent(agent.Config{Tools: tools, ToolLoop: &agent.ToolLoopConfig{MaxParallel: 1}})
+	s.act = runOf(s.brain.Agent(agent.Config{Tools: tools, ToolLoop: &agent.ToolLoopConfig{MaxParallel: 1}}))
 	s.client = agui.NewReducer(nil, jsondoc.Value{})
 	s.opts = thread.Options{Metrics: &s.metrics}
 	s.threads = thread.New(store(t), &s.opts)
@@ -168,7 +168,7 @@ func (s *stage) begin(in *agui.RunAgentInput) (*thread.Run, error) {
 	s.t.Helper()
 	th := s.thread()
 	defer th.Close()
-	return th.Run(s.t.Context(), thread.Request{Input: in, Agent: runOf(s.agent), Tools: s.tools})
+	return th.Run(s.t.Context(), thread.Request{Input: in, Agent: s.act, Tools: s.tools})
 }
 
 // run starts a run and reads it to its end, as the client does.
