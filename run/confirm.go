@@ -2,6 +2,7 @@ package run
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"github.com/lockstep-go/lockstep/agent"
@@ -76,8 +77,12 @@ func (r *Run) held(id string) bool {
 
 // ask takes a question of agent code's.
 func (r *Run) ask(now time.Time, q *message.InterruptRequestContent) {
+	id := q.ID
+	if id == "" || slices.ContainsFunc(r.asks, func(o state.Proposal) bool { return o.Ask.ID == id }) {
+		id = r.newID("ask") // two of one id could not be told apart in an answer
+	}
 	p := state.Proposal{Expires: q.Expires, Ask: state.Ask{
-		ID: cmp.Or(q.ID, r.newID("ask")), Reason: cmp.Or(q.Reason, ReasonInput),
+		ID: id, Reason: cmp.Or(q.Reason, ReasonInput),
 		Message: q.Message, Schema: q.ResponseSchema, Metadata: q.Metadata,
 	}}
 	if p.Expires.IsZero() {

@@ -166,6 +166,9 @@ func Decide(p state.Proposal, a Answer, tools []tool.Tool) (Decision, error) {
 		return d, invalid("a resolved interrupt needs a payload.")
 	}
 	if p.Call == "" {
+		if p.Ask.Schema.Kind() == jsondoc.KindObject && fits(p.Ask.Schema, a.Payload) == nil {
+			payload = a.Payload // a text that was asked for, though it looks like JSON
+		}
 		if err := fits(p.Ask.Schema, payload); err != nil {
 			return d, agui.NewError(agui.CodeResumeInvalidResponse, "The answer does not fit the interrupt's response schema: "+err.Error(), err)
 		}

@@ -143,7 +143,6 @@ func (t *Thread) begin(f *fold, key string, req Request) (*driver, []draft, erro
 		{run: key, mark: system, lease: &Lease{Owner: t.threads.owner, Until: time.Now().Add(t.threads.opts.RunLimit)}},
 		{run: key, mark: state.Mark{By: state.ByUser}, event: run.Opening(in, news.fresh)},
 	}
-	drafts = append(drafts, answers.drafts(key, t.newID)...)
 	session, settled, err := t.beginState(f, key, news, &answers)
 	if err != nil {
 		return nil, nil, err
@@ -188,12 +187,12 @@ func (t *Thread) newID(prefix string) string {
 }
 
 // beginState reads what the client posted as an edit, decides the proposals
-// that its messages answer, and makes the snapshot that the run begins with. An
+// that its answers and messages decide, and makes the snapshot that the run begins with. An
 // agent that keeps no state, on a thread without any, gets none.
 func (t *Thread) beginState(f *fold, key string, news posted, answers *resumed) (*state.Session, []draft, error) {
 	m := t.model
 	if !m.Keeps() && f.revision == 0 {
-		return m.NewSession(f.doc), nil, nil
+		return m.NewSession(f.doc), answers.drafts(key, t.newID), nil
 	}
 	var edited state.Edited
 	var err error
@@ -220,6 +219,8 @@ func (t *Thread) beginState(f *fold, key string, news posted, answers *resumed) 
 			drafts = append(drafts, draft{run: key, mark: mark, proposal: &p})
 		}
 	}
+	// Behind the edits: what is decided must not be open again by them.
+	drafts = append(drafts, answers.drafts(key, t.newID)...)
 	session := m.NewSession(edited.Doc, open...)
 	lost := answers.apply(session)
 	for _, msg := range news.fresh {
