@@ -33,10 +33,10 @@ func (t *Thread) compact(ctx context.Context) error {
 		return storeError(err)
 	}
 	t.mu.Lock()
-	defer t.mu.Unlock()
 	f.floor = upTo
 	t.ring.drop(upTo)
-	return nil
+	t.mu.Unlock()
+	return t.condense(ctx)
 }
 
 // between reads entries, from memory where they are there.
