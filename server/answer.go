@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"github.com/lockstep-go/lockstep/agent"
+	"github.com/lockstep-go/lockstep/jsondoc"
 	msg "github.com/lockstep-go/lockstep/message"
 )
 
@@ -42,4 +43,13 @@ func reply(w http.ResponseWriter, status int, body any) {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	_ = enc.Encode(body) // the client has gone
+}
+
+// replyDoc answers with a document.
+func replyDoc(w http.ResponseWriter, status int, body jsondoc.Value) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_, _ = w.Write(body.AppendJSON(nil)) // the client has gone
 }

@@ -37,6 +37,12 @@ type Options struct {
 	// Description is for lists of agents. Empty: the agent's own.
 	Description string
 
+	// Authenticate says who makes a request: whose threads it sees and makes.
+	// An error is answered with 401. It is asked once for each request of every
+	// route. Nil: everybody is one and the same principal, so whoever reaches
+	// the server sees all threads.
+	Authenticate func(*http.Request) (principal string, err error)
+
 	// Threads keeps the conversations, shared by handlers of one process. Nil:
 	// in memory, the handler's own, ended by Handler.Close.
 	Threads *thread.Threads
@@ -124,8 +130,12 @@ func New(a *agent.Agent, opts *Options) (*Handler, error) {
 	h.mux = http.NewServeMux()
 	h.mux.HandleFunc("POST /{$}", h.post)
 	h.mux.HandleFunc("GET /capabilities", h.capabilities)
+	h.mux.HandleFunc("GET /threads", h.list)
 	h.mux.HandleFunc("GET /threads/{id}", h.hydrate)
+	h.mux.HandleFunc("DELETE /threads/{id}", h.forget)
 	h.mux.HandleFunc("GET /threads/{id}/events", h.events)
+	h.mux.HandleFunc("PATCH /threads/{id}/state", h.edit)
+	h.mux.HandleFunc("POST /threads/{id}/undo", h.undo)
 	h.mux.HandleFunc("DELETE /threads/{id}/run", h.stop)
 	h.mux.HandleFunc("/", h.notFound)
 	return h, nil
@@ -145,6 +155,15 @@ func (h *Handler) Close(ctx context.Context) error {
 // ServeHTTP serves the routes below the handler's own root. Mount it at a path
 // with http.StripPrefix, or use a Host.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if h.opts.Authenticate != nil {
+		principal, err := h.opts.Authenticate(r)
+		if err != nil {
+			h.opts.Logger.Info("a request was not authenticated", "error", err)
+			fail(w, http.StatusUnauthorized, problem{Message: "this request is not authenticated"})
+			return
+		}
+		r = r.WithContext(context.WithValue(r.Context(), principalKey{}, principal))
+	}
 	if r.URL.Path == "" {
 		// What StripPrefix leaves of the path itself. The mux would redirect,
 		// and a redirected POST loses its body in many clients.
@@ -156,6 +175,14 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		r = r2
 	}
 	h.mux.ServeHTTP(w, r)
+}
+
+type principalKey struct{}
+
+// key names a thread of the request's principal.
+func (h *Handler) key(r *http.Request, id string) thread.Key {
+	principal, _ := r.Context().Value(principalKey{}).(string)
+	return thread.Key{Agent: h.opts.Name, Principal: principal, ID: id}
 }
 
 func (h *Handler) notFound(w http.ResponseWriter, r *http.Request) {
@@ -174,14 +201,14 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	ctx := r.Context()
-	t, err := h.threads.Open(ctx, thread.Key{Agent: h.opts.Name, ID: input.ThreadID})
+	t, err := h.threads.Open(ctx, h.key(r, input.ThreadID), h.model)
 	if err != nil {
 		h.refuse(w, r, err)
 		return
 	}
 	defer t.Close()
 	run, err := t.Run(ctx, thread.Request{
-		Input: input, Agent: h.run, Model: h.model, Tools: h.agent.Tools(),
+		Input: input, Agent: h.run, Tools: h.agent.Tools(),
 		Attach: forwarded(input, "attach"), Linger: h.opts.Linger, Supersede: forwarded(input, "supersede"),
 	})
 	if err != nil {
@@ -203,7 +230,12 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request) {
 	defer out.Close()
 	for p, err := range run.Events(ctx) {
 		if err != nil {
-			return // the client has gone, or the log cannot be read
+			// The client has gone, or there is nobody to end the run: the
+			// stream says so by itself.
+			if ctx.Err() == nil {
+				_ = out.WriteEvent("", agui.RunErrorFor(err))
+			}
+			return
 		}
 		if binary && p.Event != nil {
 			err = out.WriteEvent("", p.Event) // a protobuf frame has no id
@@ -240,14 +272,9 @@ func (h *Handler) run(ctx context.Context, messages []*message, opts ...agent.Op
 	return updates(h.agent.Run(ctx, messages, opts...))
 }
 
-// readInput reads the request's body. Where it is no RunAgentInput it answers
-// the request itself.
-func (h *Handler) readInput(w http.ResponseWriter, r *http.Request) (*agui.RunAgentInput, bool) {
-	media, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	if charset := params["charset"]; err != nil || media != "application/json" || charset != "" && !strings.EqualFold(charset, "utf-8") {
-		fail(w, http.StatusUnsupportedMediaType, problem{Path: "Content-Type", Message: "send application/json in UTF-8"})
-		return nil, false
-	}
+// readBody reads a request's body. Where it cannot it answers the request
+// itself.
+func (h *Handler) readBody(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
 	if coding := r.Header.Get("Content-Encoding"); coding != "" && coding != "identity" {
 		fail(w, http.StatusUnsupportedMediaType, problem{Path: "Content-Encoding", Message: "send the body as it is, not encoded"})
 		return nil, false
@@ -270,6 +297,21 @@ func (h *Handler) readInput(w http.ResponseWriter, r *http.Request) (*agui.RunAg
 		// Not replaced by U+FFFD, as a viewer's stream would be: two thread ids
 		// must not become one.
 		fail(w, http.StatusBadRequest, problem{Message: "the body is not UTF-8"})
+		return nil, false
+	}
+	return body, true
+}
+
+// readInput reads the request's body. Where it is no RunAgentInput it answers
+// the request itself.
+func (h *Handler) readInput(w http.ResponseWriter, r *http.Request) (*agui.RunAgentInput, bool) {
+	media, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if charset := params["charset"]; err != nil || media != "application/json" || charset != "" && !strings.EqualFold(charset, "utf-8") {
+		fail(w, http.StatusUnsupportedMediaType, problem{Path: "Content-Type", Message: "send application/json in UTF-8"})
+		return nil, false
+	}
+	body, ok := h.readBody(w, r)
+	if !ok {
 		return nil, false
 	}
 	input, err := agui.DecodeInput(body, nil)

@@ -1,7 +1,12 @@
 package server
 
 import (
+	"encoding/base64"
+	"fmt"
 	"net/http"
+	"strconv"
+	"strings"
+	"time"
 
 	"github.com/lockstep-go/lockstep/agui"
 	"github.com/lockstep-go/lockstep/jsondoc"
@@ -15,7 +20,7 @@ func (h *Handler) open(w http.ResponseWriter, r *http.Request) (*thread.Thread, 
 		fail(w, http.StatusNotFound, problem{Path: "threadId", Message: "a thread id is a non-empty string"})
 		return nil, "", false
 	}
-	t, err := h.threads.Open(r.Context(), thread.Key{Agent: h.opts.Name, ID: id})
+	t, err := h.threads.Open(r.Context(), h.key(r, id), h.model)
 	if err != nil {
 		h.refuse(w, r, err)
 		return nil, "", false
@@ -40,6 +45,7 @@ func (h *Handler) hydrate(w http.ResponseWriter, r *http.Request) {
 	if view.IsAbsent() {
 		view = jsondoc.Object()
 	}
+	active := activeRun(s)
 	predicted := []jsondoc.Value{}
 	for _, p := range h.model.Predicted(s.State, view) {
 		predicted = append(predicted, jsondoc.String(string(p)))
@@ -48,13 +54,6 @@ func (h *Handler) hydrate(w http.ResponseWriter, r *http.Request) {
 	for _, m := range s.Messages {
 		messages = append(messages, jsondoc.MustParse(string(m.AppendJSON(nil))))
 	}
-	active := jsondoc.Null
-	if s.Active != nil {
-		active = jsondoc.Object(
-			jsondoc.Member{Name: "runId", Value: jsondoc.String(s.Active.RunID)},
-			jsondoc.Member{Name: "startedAt", Value: jsondoc.String(s.Active.Started.Format("2006-01-02T15:04:05.000Z"))},
-		)
-	}
 	body := jsondoc.Object(
 		jsondoc.Member{Name: "threadId", Value: jsondoc.String(id)},
 		jsondoc.Member{Name: "position", Value: jsondoc.String(s.Position.String())},
@@ -62,13 +61,30 @@ func (h *Handler) hydrate(w http.ResponseWriter, r *http.Request) {
 		jsondoc.Member{Name: "state", Value: view},
 		jsondoc.Member{Name: "predicted", Value: jsondoc.Array(predicted...)},
 		jsondoc.Member{Name: "messages", Value: jsondoc.Array(messages...)},
-		jsondoc.Member{Name: "interrupts", Value: jsondoc.Array()},
+		jsondoc.Member{Name: "interrupts", Value: interrupts(s)},
 		jsondoc.Member{Name: "activeRun", Value: active},
 	)
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("X-Content-Type-Options", "nosniff")
-	w.Header().Set("Cache-Control", "no-store")
-	_, _ = w.Write(body.AppendJSON(nil)) // the client has gone
+	w.Header().Set("ETag", `"`+s.Position.String()+`"`)
+	replyDoc(w, http.StatusOK, body)
+}
+
+// activeRun is the run that is active, or null.
+func activeRun(s thread.Snapshot) jsondoc.Value {
+	if s.Active == nil {
+		return jsondoc.Null
+	}
+	return jsondoc.Object(
+		jsondoc.Member{Name: "runId", Value: jsondoc.String(s.Active.RunID)},
+		jsondoc.Member{Name: "startedAt", Value: jsondoc.String(stamp(s.Active.Started))},
+	)
+}
+
+// stamp is a time as JSON has it: RFC 3339, in milliseconds.
+func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
+
+// interrupts are the open ones.
+func interrupts(s thread.Snapshot) jsondoc.Value {
+	return jsondoc.Array()
 }
 
 // events answers GET P/threads/{id}/events: everything on the thread from a
@@ -108,9 +124,9 @@ func (h *Handler) events(w http.ResponseWriter, r *http.Request) {
 				return
 			}
 		}
-		after = s.Position.Seq
+		after = s.Position
 	}
-	if !live && s.Active == nil && after == s.Position.Seq {
+	if !live && s.Active == nil && after == s.Position {
 		return
 	}
 	running := s.Active != nil
@@ -152,4 +168,114 @@ func (h *Handler) stop(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.WriteHeader(http.StatusNoContent)
+}
+
+// forget answers DELETE P/threads/{id}.
+func (h *Handler) forget(w http.ResponseWriter, r *http.Request) {
+	t, _, ok := h.open(w, r)
+	if !ok {
+		return
+	}
+	defer t.Close()
+	if err := t.Forget(r.Context()); err != nil {
+		h.refuse(w, r, err)
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// How many threads a list has: unless asked for, and at most.
+const (
+	defaultPage = 50
+	maxPage     = 200
+)
+
+// list answers GET P/threads: the caller's, newest first.
+func (h *Handler) list(w http.ResponseWriter, r *http.Request) {
+	query := r.URL.Query()
+	limit := defaultPage
+	if s := query.Get("limit"); s != "" {
+		n, err := strconv.Atoi(s)
+		if err != nil || n < 1 {
+			fail(w, http.StatusBadRequest, problem{Path: "limit", Message: "a number from 1 on"})
+			return
+		}
+		limit = min(n, maxPage)
+	}
+	after, err := parseCursor(query.Get("after"))
+	if err != nil {
+		fail(w, http.StatusBadRequest, problem{Path: "after", Message: "want the next of an earlier answer"})
+		return
+	}
+	key := h.key(r, "")
+	page, err := h.threads.List(r.Context(), key.Agent, key.Principal, after, limit+1)
+	if err != nil {
+		h.refuse(w, r, err)
+		return
+	}
+	next := jsondoc.Null
+	if len(page) > limit {
+		page = page[:limit]
+		next = jsondoc.String(cursor(page[limit-1]))
+	}
+	threads := []jsondoc.Value{}
+	for _, one := range page {
+		t, err := h.threads.Open(r.Context(), h.key(r, one.ID), h.model)
+		if err != nil {
+			h.refuse(w, r, err)
+			return
+		}
+		s := t.Snapshot()
+		t.Close()
+		if !s.Known() {
+			continue // forgotten meanwhile
+		}
+		threads = append(threads, jsondoc.Object(
+			jsondoc.Member{Name: "threadId", Value: jsondoc.String(one.ID)},
+			jsondoc.Member{Name: "updated", Value: jsondoc.String(stamp(one.Updated))},
+			jsondoc.Member{Name: "title", Value: jsondoc.String(title(s.Messages))},
+			jsondoc.Member{Name: "activeRun", Value: activeRun(s)},
+			jsondoc.Member{Name: "interrupts", Value: interrupts(s)},
+		))
+	}
+	replyDoc(w, http.StatusOK, jsondoc.Object(
+		jsondoc.Member{Name: "threads", Value: jsondoc.Array(threads...)},
+		jsondoc.Member{Name: "next", Value: next},
+	))
+}
+
+// A cursor is opaque to clients: the time of a page's last thread, and its id.
+func cursor(l thread.Listed) string {
+	return base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, "%d %s", l.Updated.UnixMilli(), l.ID))
+}
+
+func parseCursor(s string) (thread.Listed, error) {
+	if s == "" {
+		return thread.Listed{}, nil
+	}
+	text, err := base64.RawURLEncoding.DecodeString(s)
+	if err != nil {
+		return thread.Listed{}, err
+	}
+	ms, id, _ := strings.Cut(string(text), " ")
+	n, err := strconv.ParseInt(ms, 10, 64)
+	return thread.Listed{ID: id, Updated: time.UnixMilli(n).UTC()}, err
+}
+
+// maxTitle bounds a title, in characters.
+const maxTitle = 80
+
+// title is what the conversation began with.
+func title(messages []agui.Message) string {
+	for _, m := range messages {
+		if m.Role != agui.RoleUser {
+			continue
+		}
+		words := strings.Join(strings.Fields(m.Content.Text()), " ")
+		if text := []rune(words); len(text) > maxTitle {
+			return string(text[:maxTitle-1]) + "…"
+		}
+		return words
+	}
+	return ""
 }

@@ -218,8 +218,8 @@ func protect(old, now jsondoc.Value, rules []*rule, at jsondoc.Pointer, touched 
 	return now
 }
 
-// hidden reports whether a place, or one above it, is server-only.
-func (m *Model) hidden(at jsondoc.Pointer) bool {
+// Hidden reports whether a place, or one above it, is server-only.
+func (m *Model) Hidden(at jsondoc.Pointer) bool {
 	rules := []*rule{m.access.root}
 	for _, token := range at.Tokens() {
 		if rules = below(rules, token); level(rules) == ServerOnly {

@@ -174,7 +174,7 @@ func TestEdit(t *testing.T) {
 			if c.base != "" {
 				base = jsondoc.MustParse(c.base)
 			}
-			e, err := m.Edit(Doc{State: jsondoc.MustParse(state), View: jsondoc.MustParse(view)}, base, jsondoc.MustParse(c.wanted))
+			e, err := m.Edit(Doc{State: jsondoc.MustParse(state), View: jsondoc.MustParse(view)}, Doc{State: base, View: base}, jsondoc.MustParse(c.wanted))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -219,7 +219,7 @@ func TestW3EditKeepsDigits(t *testing.T) {
 	const posted = `{"id":9007199254740992,"one":1,"exp":100000,"zero":0,"tiny":0,"huge":null,"long":1.2345678901234568e+29,"color":"blue","list":[{"new":1},1,{"n":9007199254740992,"m":true},2]}`
 	const want = `{"id":9007199254740993,"one":1.0,"exp":1E5,"zero":-0,"tiny":1e-400,"huge":1e400,"long":123456789012345678901234567890,"color":"blue","list":[{"new":1},1.0,{"n":9007199254740993,"m":true},2.0]}`
 	v := jsondoc.MustParse(doc)
-	e, err := m.Edit(Doc{State: v, View: v}, v, jsondoc.MustParse(posted))
+	e, err := m.Edit(Doc{State: v, View: v}, Doc{State: v, View: v}, jsondoc.MustParse(posted))
 	if err != nil {
 		t.Fatal(err)
 	}

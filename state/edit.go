@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/lockstep-go/lockstep/internal/schema"
@@ -31,23 +32,38 @@ type Edited struct {
 	Conflicts []jsondoc.Pointer
 	// Dropped are read-only places that the edit had changed; they stay.
 	Dropped []jsondoc.Pointer
+	// Predicted are places that nothing but a prediction has: there is nothing
+	// to edit yet, so they stay. See Model.Amend.
+	Predicted []jsondoc.Pointer
 }
 
-// Edit reads a client's whole document as an edit (S2): of base, the view that
-// the client was last shown, or, with an absent base, of nothing, so that the
-// members it has are set and all others stay. Anything but an object is no
-// opinion. A number counts as unchanged where a client that computes in doubles
-// cannot tell it from the base's: browsers hand back 9007199254740993 as …992,
-// and that is an echo, not an edit (W3). It fails with *SchemaError where the edit breaks the schema (S8).
-func (m *Model) Edit(now Doc, base, wanted jsondoc.Value) (Edited, error) {
+// Edit reads a client's whole document as an edit (S2): of base, the documents
+// as they were when the client was last shown the view, or, with a zero base, of
+// nothing, so that the members it has are set and all others stay. Anything but
+// an object is no opinion. A number counts as unchanged where a client that
+// computes in doubles cannot tell it from the base's: browsers hand back
+// 9007199254740993 as …992, and that is an echo, not an edit (W3). It fails with
+// *SchemaError where the edit breaks the schema (S8).
+//
+// What the client changed is applied to the state as it is now. A place that the
+// base shows and the state had neither then nor has now is only predicted. One
+// that the state had lies below the prediction: the edit goes there, and shows
+// above it (S6).
+func (m *Model) Edit(now, base Doc, wanted jsondoc.Value) (Edited, error) {
+	return m.EditAround(now, base, wanted, nil)
+}
+
+// EditAround is Edit with places whose conflicts the present value wins.
+func (m *Model) EditAround(now, base Doc, wanted jsondoc.Value, stay []jsondoc.Pointer) (Edited, error) {
 	out := Edited{Doc: now}
 	if wanted.Kind() != jsondoc.KindObject {
 		return out, nil
 	}
 	wanted = m.Visible(wanted)
 	visible := m.Visible(now.State)
-	if base.IsAbsent() {
-		base = visible
+	shown, was := base.View, m.Visible(base.State)
+	if shown.IsAbsent() {
+		shown, was = visible, visible
 		whole := visible
 		if whole.Kind() != jsondoc.KindObject {
 			whole = jsondoc.Object()
@@ -57,21 +73,36 @@ func (m *Model) Edit(now Doc, base, wanted jsondoc.Value) (Edited, error) {
 		}
 		wanted = whole
 	}
-	wanted, out.Dropped = m.protect(base, wanted)
-	wanted = exact(base, wanted)
-	if jsondoc.Equal(base, wanted) {
+	wanted, out.Dropped = m.protect(shown, wanted)
+	wanted = exact(shown, wanted)
+	if jsondoc.Equal(shown, wanted) {
 		return out, nil
 	}
-	opts := &jsondoc.MergeOptions{Policy: jsondoc.Ours}
-	newVisible, conflicts, err := jsondoc.Merge(base, wanted, visible, opts)
+	decide := func(c jsondoc.Conflict) (jsondoc.Value, bool) {
+		before, _ := was.At(c.Path)
+		switch overlaid := !jsondoc.Equal(c.Base, before); {
+		case overlaid && c.Theirs.IsAbsent() && before.IsAbsent(), overlaid && c.Base.Kind() == jsondoc.KindArray:
+			out.Predicted = append(out.Predicted, c.Path)
+			return c.Theirs, true
+		case overlaid && jsondoc.Equal(before, c.Theirs):
+			// Nobody but the prediction was there since.
+		case slices.Contains(stay, c.Path):
+			out.Conflicts = append(out.Conflicts, c.Path)
+			return c.Theirs, true
+		default:
+			out.Conflicts = append(out.Conflicts, c.Path)
+		}
+		return c.Ours, true
+	}
+	newVisible, _, err := jsondoc.Merge(shown, wanted, orEmpty(visible), &jsondoc.MergeOptions{Policy: decide})
 	if err != nil {
 		return out, err
 	}
-	out.Merged = !jsondoc.Equal(base, visible)
-	for _, c := range conflicts {
-		out.Conflicts = append(out.Conflicts, c.Path)
+	out.Merged = !jsondoc.Equal(was, visible)
+	for _, at := range slices.Concat(out.Predicted, stay) {
+		wanted = putBack(shown, wanted, at)
 	}
-	if out.Doc.View, _, err = jsondoc.Merge(base, wanted, now.View, opts); err != nil {
+	if out.Doc.View, _, err = jsondoc.Merge(shown, wanted, orEmpty(now.View), &jsondoc.MergeOptions{Policy: jsondoc.Ours}); err != nil {
 		return out, err
 	}
 	if jsondoc.Equal(newVisible, visible) {
@@ -83,6 +114,53 @@ func (m *Model) Edit(now Doc, base, wanted jsondoc.Value) (Edited, error) {
 		return Edited{Doc: now, Dropped: out.Dropped}, err
 	}
 	return out, nil
+}
+
+// putBack makes wanted at a place what shown has there.
+func putBack(shown, wanted jsondoc.Value, at jsondoc.Pointer) jsondoc.Value {
+	v, ok := shown.At(at)
+	if ok {
+		return set(wanted, at, v)
+	}
+	p := jsondoc.Patch{{Op: "remove", Path: at}}
+	if out, err := p.Apply(wanted, nil); err == nil {
+		return out
+	}
+	return wanted
+}
+
+// Amend lays an edit of what proposals show over the proposals themselves: it
+// waits with them, becomes state if they are approved, and is told of if they
+// are not. The edit is the one that Edit found Predicted places in. It returns
+// the proposals that it changed.
+func (m *Model) Amend(open []Proposal, shown, wanted jsondoc.Value) []Proposal {
+	wanted = exact(shown, m.Visible(wanted))
+	var out []Proposal
+	for _, p := range open {
+		changed := false
+		for i, f := range m.fieldsOf(p.Tool) {
+			was, there := shown.At(f.target.Path)
+			is, _ := wanted.At(f.target.Path)
+			if !there || is.IsAbsent() || jsondoc.Equal(was, is) {
+				continue
+			}
+			have, ok := m.proposed(p).value(i)
+			if !ok {
+				continue
+			}
+			v, _, err := jsondoc.Merge(was, is, have, &jsondoc.MergeOptions{Policy: jsondoc.Ours})
+			if err == nil && !jsondoc.Equal(v, have) {
+				if p.Edited.IsAbsent() {
+					p.Edited = jsondoc.Object()
+				}
+				p.Edited, changed = p.Edited.With(string(f.target.Path), v), true
+			}
+		}
+		if changed {
+			out = append(out, p)
+		}
+	}
+	return out
 }
 
 // exact gives numbers their digits back where the client, which may compute in
@@ -157,7 +235,7 @@ func (m *Model) Check(before, after jsondoc.Value) error {
 	for _, v := range now.Violations {
 		switch {
 		case old[v]:
-		case m.hidden(v.Path):
+		case m.Hidden(v.Path):
 			fresh = append(fresh, schema.Violation{Reason: "a part of the state that is not shown breaks its schema"})
 		default:
 			fresh = append(fresh, v)

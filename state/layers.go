@@ -20,6 +20,8 @@ type call struct {
 	fields   []field
 	pred     *jsonstream.Predictor // nil: nothing is predicted, or the call is a proposal
 	args     jsondoc.Value         // complete arguments
+	edited   jsondoc.Value         // of a proposal: what people made of its fields since, by pointer
+	argsFor  jsondoc.Value         // the arguments that edited is an edit of
 	complete bool
 	draft    bool // no tool call, see Session.Draft
 	detached bool // an edit lies above: frames are differences of views
@@ -81,6 +83,10 @@ func (c *call) value(i int) (jsondoc.Value, bool) {
 	var ok bool
 	if c.complete {
 		v, ok = c.args.At(c.fields[i].target.Argument)
+		if e, is := c.edited.Get(string(c.fields[i].target.Path)); ok && is {
+			was, _ := c.argsFor.At(c.fields[i].target.Argument)
+			v = merge(was, e, v)
+		}
 	} else {
 		v, ok = c.pred.Value(i)
 	}
@@ -361,12 +367,15 @@ type Proposal struct {
 	// Base has, by JSON Pointer, what the model was shown at the predicted
 	// places; a place that was not there has no member.
 	Base jsondoc.Value
+	// Edited has, by JSON Pointer, what people made of the predicted values
+	// while they waited (Model.Amend); absent where nobody did.
+	Edited jsondoc.Value
 	// Expires is when it is taken back by itself; zero: never.
 	Expires time.Time
 }
 
 func (c *call) proposal() Proposal {
-	p := Proposal{Call: c.id, Tool: c.tool, Arguments: c.args, Base: jsondoc.Object()}
+	p := Proposal{Call: c.id, Tool: c.tool, Arguments: c.args, Base: jsondoc.Object(), Edited: c.edited}
 	for _, f := range c.fields {
 		if v, ok := c.base.At(f.target.Path); ok {
 			p.Base = p.Base.With(string(f.target.Path), v)
@@ -377,7 +386,7 @@ func (c *call) proposal() Proposal {
 
 // proposed is a call that waits for its decision since an earlier run.
 func (m *Model) proposed(p Proposal) *call {
-	c := &call{id: p.Call, tool: p.Tool, args: p.Arguments, complete: true, fields: m.fieldsOf(p.Tool), base: jsondoc.Object()}
+	c := &call{id: p.Call, tool: p.Tool, args: p.Arguments, complete: true, fields: m.fieldsOf(p.Tool), base: jsondoc.Object(), edited: p.Edited, argsFor: p.Arguments}
 	for at, v := range p.Base.Members() {
 		c.base = set(c.base, jsondoc.Pointer(at), v)
 	}

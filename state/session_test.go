@@ -520,7 +520,7 @@ func (f *follower) userEdit(t *rapid.T) {
 			wanted = v
 		}
 	}
-	e, err := f.s.m.Edit(Doc{State: f.doc, View: f.view}, f.view, wanted)
+	e, err := f.s.m.Edit(Doc{State: f.doc, View: f.view}, Doc{State: f.doc, View: f.view}, wanted)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,7 @@ type Snapshot struct {
 	Open     []state.Proposal
 	Active   *ActiveRun // nil: no run is active
 	openers  []agui.Event
+	floor    uint64
 }
 
 // ActiveRun is a run without a terminal event yet.
@@ -33,7 +34,7 @@ func (t *Thread) Snapshot() Snapshot {
 	f := &t.fold
 	s := Snapshot{
 		Position: f.head, Revision: f.revision, View: f.doc.View, State: f.doc.State,
-		Messages: f.messages(), Open: f.open, openers: f.openers[:len(f.openers):len(f.openers)],
+		Messages: f.messages(), Open: f.open, floor: f.floor, openers: f.openers[:len(f.openers):len(f.openers)],
 	}
 	if f.active != nil {
 		s.Active = &ActiveRun{RunID: f.active.runID, Started: f.active.started}
@@ -74,20 +75,12 @@ func (s Snapshot) Prelude(threadID string) []agui.Event {
 	return append(out, s.openers...)
 }
 
-// Follow can go on from a position if it is of this log and not in its future.
-func (s Snapshot) reaches(p Position) bool {
-	return p.Epoch == s.Position.Epoch && p.Seq <= s.Position.Seq
-}
-
 // After says where to go on from a position that a viewer names. ok is false for
-// one that is unknown, of another log, or not there yet: the viewer needs the
-// prelude.
-func (s Snapshot) After(position string) (seq uint64, ok bool) {
+// one that is unknown, of another log, too old, or not there yet: the viewer
+// needs the prelude.
+func (s Snapshot) After(position string) (p Position, ok bool) {
 	p, err := ParsePosition(position)
-	if err != nil || !s.reaches(p) {
-		return 0, false
-	}
-	return p.Seq, true
+	return p, err == nil && p.Epoch == s.Position.Epoch && p.Seq <= s.Position.Seq && p.Seq >= s.floor
 }
 
 // Watch says that somebody looks at the thread, until release is called. A run

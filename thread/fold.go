@@ -1,7 +1,7 @@
 package thread
 
 import (
-	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -13,15 +13,20 @@ import (
 // fold is everything that is derived from a log, at one position.
 type fold struct {
 	head     Head
+	floor    uint64 // positions before it are too old
 	doc      state.Doc
 	revision uint64
 	reduced  agui.Reducer // messages; and the view, which doc.View repeats
 	active   *activeRun
-	open     []state.Proposal // not decided yet, oldest first
-	runs     []runMark        // newest last, bounded: for reading what clients post
-	shown    []shownView      // views at state events, oldest first, bounded
-	cut      string           // the run whose poster left before its end; in this process only
-	openers  []agui.Event     // of what is open on the wire, in order
+	open     []state.Proposal  // not decided yet, oldest first
+	proposed map[string]uint64 // where each was made, by call
+	runs     []runRecord       // newest last, bounded
+	shown    []shownDoc        // documents at state events and changes, oldest first, bounded
+	changes  []changeRecord    // newest last, bounded
+	undone   map[string]bool   // runs that were undone
+	origins  map[string]origin // where each message began, those of branches that were left too
+	newest   uint64            // where the newest message began
+	openers  []agui.Event      // of what is open on the wire, in order
 }
 
 // activeRun is a run without a terminal event yet.
@@ -32,70 +37,190 @@ type activeRun struct {
 	snapshotted bool // has sent a STATE_SNAPSHOT, so deltas may follow (W2)
 }
 
-type runMark struct {
-	key   string
-	first uint64
+// runRecord is what a fold remembers of a run.
+type runRecord struct {
+	key         string
+	first, last uint64    // last is 0 while it is active
+	end         state.Doc // at last
+	own         bool      // an edit or an undo, which nobody posted
+	cut         bool      // the one who posted it did not see its end
+	left        uint64    // how far that connection was written; 0: not known
 }
 
-type shownView struct {
-	seq  uint64
-	view jsondoc.Value
+// origin is where a message began.
+type origin struct {
+	run string
+	seq uint64
 }
 
-// How many views and runs a fold remembers. A base that is older counts as not
-// named.
+// shownDoc is the documents from a position on.
+type shownDoc struct {
+	seq, revision uint64
+	doc           state.Doc
+}
+
+// changeRecord is one committed change, with the whole documents: they share
+// what did not change.
+type changeRecord struct {
+	seq           uint64
+	run, author   string
+	before, after jsondoc.Value
+}
+
+// How much a fold remembers. A base that is older counts as not named; an undo
+// does not reach further back.
 const (
-	keptViews = 4096
-	keptRuns  = 256
+	keptShown   = 4096
+	keptRuns    = 1024
+	keptChanges = 4096
 )
+
+// push appends to a list that keeps its newest n.
+func push[T any](list []T, x T, n int) []T {
+	if len(list) >= 2*n {
+		list = append(list[:0:0], list[len(list)-n:]...)
+	}
+	return append(list, x)
+}
 
 // apply adds an entry. It fails only on a log that was not made by this
 // package.
 func (f *fold) apply(e Entry) error {
-	if e.Seq != f.head.Seq+1 {
-		return errors.New("thread: the log has a hole")
+	if e.Seq <= f.head.Seq {
+		return fmt.Errorf("thread: entry %d of the log comes behind %d", e.Seq, f.head.Seq)
 	}
 	f.head.Seq = e.Seq
+	if e.Floor {
+		f.floor = e.Seq
+	}
 	if e.Change != nil {
-		next, err := e.Change.Apply(f.doc.State, nil)
+		before := f.doc.State
+		next, err := e.Change.Apply(before, nil)
 		if err != nil {
 			return err
 		}
 		f.doc.State = next
 		f.revision++
+		f.changes = push(f.changes, changeRecord{seq: e.Seq, run: e.Run, author: e.Author, before: before, after: next}, keptChanges)
 	}
-	if e.Proposal != nil {
-		f.open = append(f.open[:len(f.open):len(f.open)], *e.Proposal)
+	f.propose(e)
+	if r := f.run(e.Run); r != nil && e.Left > 0 {
+		r.cut, r.left = true, e.Left
 	}
+	if e.Undoes != "" {
+		if f.undone == nil {
+			f.undone = map[string]bool{}
+		}
+		f.undone[e.Undoes] = true
+	}
+	if err := f.event(e); err != nil {
+		return err
+	}
+	if _, snapshot := e.Event.(*agui.StateSnapshot); snapshot || e.Change != nil || isDelta(e.Event) {
+		f.shown = push(f.shown, shownDoc{seq: e.Seq, revision: f.revision, doc: f.doc}, keptShown)
+	}
+	return nil
+}
+
+func isDelta(e agui.Event) bool { _, is := e.(*agui.StateDelta); return is }
+
+// propose keeps the list of what waits for a decision.
+func (f *fold) propose(e Entry) {
 	if e.Settled != "" {
 		f.open = slices.DeleteFunc(slices.Clone(f.open), func(p state.Proposal) bool { return p.Call == e.Settled })
 	}
-	switch ev := e.Event.(type) {
-	case nil:
+	if e.Proposal == nil {
+		return
+	}
+	if f.proposed == nil {
+		f.proposed = map[string]uint64{}
+	}
+	f.open = slices.Clone(f.open)
+	if i := slices.IndexFunc(f.open, func(p state.Proposal) bool { return p.Call == e.Proposal.Call }); i >= 0 {
+		f.open[i] = *e.Proposal // edited while it waits
+		return
+	}
+	f.open = append(f.open, *e.Proposal)
+	f.proposed[e.Proposal.Call] = e.Seq
+}
+
+// event adds what viewers get.
+func (f *fold) event(e Entry) error {
+	if e.Event == nil {
 		return nil
+	}
+	switch ev := e.Event.(type) {
 	case *agui.RunStarted:
 		f.active = &activeRun{key: e.Run, runID: ev.RunID, started: e.Time}
-		f.runs = append(f.runs, runMark{key: e.Run, first: e.Seq})
-		if len(f.runs) > keptRuns {
-			f.runs = slices.Delete(f.runs, 0, len(f.runs)-keptRuns)
+		f.runs = push(f.runs, runRecord{key: e.Run, first: e.Seq, own: ev.RunID == ownRunID(e.Seq)}, keptRuns)
+		if ev.Input != nil {
+			for _, m := range ev.Input.Messages {
+				f.note(m.ID, e)
+			}
 		}
-	case *agui.RunFinished, *agui.RunError:
-		f.active, f.openers = nil, nil
 	case *agui.StateSnapshot:
 		if f.active != nil {
 			f.active.snapshotted = true
+		}
+	case *agui.TextMessageStart:
+		f.note(ev.MessageID, e)
+	case *agui.ReasoningMessageStart:
+		f.note(ev.MessageID, e)
+	case *agui.ToolCallStart:
+		f.note(ev.ParentMessageID, e)
+	case *agui.ToolCallResult:
+		f.note(ev.MessageID, e)
+	case *agui.MessagesSnapshot:
+		for _, m := range ev.Messages {
+			f.note(m.ID, e)
 		}
 	}
 	f.noteOpen(e.Event)
 	if err := f.reduced.Apply(e.Event); err != nil {
 		return err
 	}
-	switch e.Event.(type) {
+	switch ev := e.Event.(type) {
 	case *agui.StateSnapshot, *agui.StateDelta:
 		f.doc.View = f.reduced.State()
-		f.shown = append(f.shown, shownView{seq: e.Seq, view: f.doc.View})
-		if len(f.shown) > keptViews {
-			f.shown = slices.Delete(f.shown, 0, len(f.shown)-keptViews)
+	case *agui.RunFinished:
+		f.ended(e, false)
+	case *agui.RunError:
+		f.ended(e, ev.Code == agui.CodeOwnerLost)
+	}
+	return nil
+}
+
+// ended closes the active run's record.
+func (f *fold) ended(e Entry, cut bool) {
+	if r := f.run(e.Run); r != nil {
+		r.last, r.end = e.Seq, f.doc
+		r.cut = r.cut || cut
+	}
+	f.active, f.openers = nil, nil
+}
+
+// note remembers where a message began.
+func (f *fold) note(id string, e Entry) {
+	if id == "" {
+		return
+	}
+	if f.origins == nil {
+		f.origins = map[string]origin{}
+	}
+	if _, known := f.origins[id]; !known {
+		f.origins[id] = origin{run: e.Run, seq: e.Seq}
+		f.newest = e.Seq
+	}
+}
+
+// run finds the record of a run; nil for one that is not remembered.
+func (f *fold) run(key string) *runRecord {
+	if key == "" {
+		return nil
+	}
+	for i := len(f.runs) - 1; i >= 0; i-- {
+		if f.runs[i].key == key {
+			return &f.runs[i]
 		}
 	}
 	return nil
@@ -136,14 +261,24 @@ func (f *fold) noteOpen(e agui.Event) {
 	}
 }
 
-// viewAt is the view at a sequence number, if the fold still knows it.
-func (f *fold) viewAt(seq uint64) (jsondoc.Value, bool) {
+// docAt is the documents at a position, if the fold still knows them.
+func (f *fold) docAt(seq uint64) (state.Doc, bool) {
 	for _, s := range slices.Backward(f.shown) {
 		if s.seq <= seq {
-			return s.view, true
+			return s.doc, true
 		}
 	}
-	return jsondoc.Value{}, false
+	return state.Doc{}, false
+}
+
+// docOf is the documents as they last were at a revision.
+func (f *fold) docOf(revision uint64) (d state.Doc, seq uint64, ok bool) {
+	for _, s := range slices.Backward(f.shown) {
+		if s.revision == revision {
+			return s.doc, s.seq, true
+		}
+	}
+	return state.Doc{}, 0, false
 }
 
 func (f *fold) messages() []agui.Message { return f.reduced.Messages() }

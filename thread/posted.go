@@ -1,8 +1,6 @@
 package thread
 
 import (
-	"slices"
-
 	"github.com/lockstep-go/lockstep/agui"
 	"github.com/lockstep-go/lockstep/jsondoc"
 	"github.com/lockstep-go/lockstep/run"
@@ -11,10 +9,15 @@ import (
 
 // posted is what a client's request is read as, against the log.
 type posted struct {
-	fresh []agui.Message // new messages, for the log
-	state jsondoc.Value  // the posted state, where it is an opinion
-	base  jsondoc.Value  // the view that it is an edit of; absent: the client was shown nothing
+	fresh   []agui.Message // new messages, for the log
+	branch  []agui.Message // what stays of the conversation in front of them; nil: all of it
+	dropped []string       // ids of messages that are not for the log
+	state   jsondoc.Value  // the posted state, where it is an opinion
+	base    state.Doc      // what it is an edit of; zero: the client was shown nothing
 }
+
+// news reports whether there is anything to ask the agent.
+func (p posted) news() bool { return len(p.fresh) > 0 || p.branch != nil }
 
 // lockstepProps is forwardedProps.lockstep.
 func lockstepProps(in *agui.RunAgentInput) jsondoc.Value {
@@ -23,82 +26,183 @@ func lockstepProps(in *agui.RunAgentInput) jsondoc.Value {
 }
 
 // readPosted reads messages and state as edits of what the client was shown
-// (S2, T7). The log's messages win: of a known thread only user messages behind
-// the last known one are new, and tool results for calls that the log knows as
-// open calls of the client's. The first run of a thread takes the posted
-// history, system and developer messages excepted: those would speak to the
-// model in the operator's voice.
+// (S2, T7).
 func (f *fold) readPosted(in *agui.RunAgentInput) posted {
 	var out posted
-	log := f.messages()
-	known := make(map[string]bool, len(log))
-	for _, m := range log {
-		known[m.ID] = true
-	}
-	seen := slices.ContainsFunc(in.Messages, func(m agui.Message) bool { return known[m.ID] })
-	if f.head.Seq == 0 || len(known) == 0 {
-		answered := map[string]bool{}
-		for _, m := range in.Messages {
-			if m.Role == agui.RoleTool {
-				answered[m.ToolCallID] = true
-			}
-		}
-		for _, m := range in.Messages {
-			if m.Role == agui.RoleSystem || m.Role == agui.RoleDeveloper || known[m.ID] {
-				continue
-			}
-			if m, ok := settled(m, answered); ok {
-				out.fresh = append(out.fresh, named(m, known))
-			}
-		}
+	explicit, named := f.named(in)
+	if log := f.messages(); len(log) == 0 {
+		f.readHistory(in, &out)
 	} else {
-		start := 0
-		for i, m := range in.Messages {
-			if known[m.ID] {
-				start = i + 1
-			}
-		}
-		open := openCalls(log)
-		for _, m := range in.Messages[start:] {
-			switch {
-			case m.Role == agui.RoleUser:
-				out.fresh = append(out.fresh, named(m, known))
-			case m.Role == agui.RoleTool && open[m.ToolCallID]:
-				delete(open, m.ToolCallID)
-				out.fresh = append(out.fresh, named(m, known))
-			}
-		}
+		f.readMessages(in, log, explicit, named, &out)
 	}
-	var explicit bool
-	out.base, explicit = f.base(in, seen)
 	// An empty object is what clients hold before they are told anything: it is
 	// an edit that removes everything only where the client says what it edits.
-	if in.State.Kind() == jsondoc.KindObject && (in.State.Len() > 0 || explicit) {
-		out.state = in.State
-		if seen && !explicit {
-			out.state = f.unseen(in.State)
+	if in.State.Kind() != jsondoc.KindObject || (in.State.Len() == 0 && !named) {
+		return out
+	}
+	out.state = in.State
+	if named {
+		out.base, _ = f.docAt(explicit)
+		return out
+	}
+	r := f.lastSeen(in)
+	switch {
+	case r == nil:
+	case r.cut || r.last == 0:
+		// The client did not see the run's end: a value that it was shown
+		// during it, a prediction that was taken back since too, is an echo.
+		out.base, out.state = f.doc, state.Echo(in.State, f.doc.View, f.shownIn(r))
+	default:
+		out.base = r.end
+	}
+	return out
+}
+
+// named is the position that the client says its state is an edit of.
+func (f *fold) named(in *agui.RunAgentInput) (seq uint64, ok bool) {
+	p, _ := lockstepProps(in).Get("base")
+	pos, err := ParsePosition(p.Str())
+	if err != nil || !f.reaches(pos) {
+		return 0, false
+	}
+	_, ok = f.docAt(pos.Seq)
+	return pos.Seq, ok
+}
+
+// reaches reports whether the log goes on from a position: it is of this log,
+// not in its future, and nothing behind it was compacted.
+func (f *fold) reaches(p Position) bool {
+	return p.Epoch == f.head.Epoch && p.Seq <= f.head.Seq && p.Seq >= f.floor
+}
+
+// lastSeen is the newest run that the client's history holds something of: a
+// message of its own, or the message that started it.
+func (f *fold) lastSeen(in *agui.RunAgentInput) *runRecord {
+	var newest *runRecord
+	for _, m := range in.Messages {
+		if o, ok := f.origins[m.ID]; ok {
+			if r := f.run(o.run); r != nil && (newest == nil || r.first > newest.first) {
+				newest = r
+			}
+		}
+	}
+	return newest
+}
+
+// shownIn is every view that a run has shown, the one it found included.
+func (f *fold) shownIn(r *runRecord) []jsondoc.Value {
+	var out []jsondoc.Value
+	if d, ok := f.docAt(r.first); ok {
+		out = append(out, d.View)
+	}
+	for _, s := range f.shown {
+		if s.seq > r.first && (r.last == 0 || s.seq <= r.last) {
+			out = append(out, s.doc.View)
 		}
 	}
 	return out
 }
 
-// unseen reads the state of a client whose newest run was cut before it saw the
-// end: a value that it was shown during that run is an echo.
-func (f *fold) unseen(posted jsondoc.Value) jsondoc.Value {
-	if len(f.runs) == 0 {
-		return posted
-	}
-	newest := f.runs[len(f.runs)-1]
-	if newest.key != f.cut {
-		return posted
-	}
-	var shown []jsondoc.Value
-	for _, s := range f.shown {
-		if s.seq > newest.first {
-			shown = append(shown, s.view)
+// readHistory reads the messages of a thread's first run: the posted history,
+// system and developer messages excepted, which would speak to the model in the
+// operator's voice.
+func (f *fold) readHistory(in *agui.RunAgentInput, out *posted) {
+	answered, known := map[string]bool{}, map[string]bool{}
+	for _, m := range in.Messages {
+		if m.Role == agui.RoleTool {
+			answered[m.ToolCallID] = true
 		}
 	}
-	return state.Echo(posted, f.doc.View, shown)
+	for _, m := range in.Messages {
+		kept, ok := settled(m, answered)
+		if m.Role == agui.RoleSystem || m.Role == agui.RoleDeveloper || known[m.ID] || !ok {
+			out.dropped = append(out.dropped, m.ID)
+			continue
+		}
+		out.fresh = append(out.fresh, withID(kept, known))
+	}
+}
+
+// readMessages reads the messages of a thread that has some. The log's messages
+// win. New are, behind the last known one, user messages, and tool results for
+// calls that the log knows as open.
+func (f *fold) readMessages(in *agui.RunAgentInput, log []agui.Message, base uint64, named bool, out *posted) {
+	at := make(map[string]int, len(log))
+	for i, m := range log {
+		at[m.ID] = i
+	}
+	last, anchor := -1, -1 // of the posted messages, and of the log's: the last that both have
+	stale := false         // the client has messages of a branch that was left
+	for i, m := range in.Messages {
+		if n, ok := at[m.ID]; ok {
+			last, anchor = i, n
+		} else if _, gone := f.origins[m.ID]; gone {
+			stale = true
+		}
+	}
+	open, known := openCalls(log), map[string]bool{}
+	for id := range f.origins {
+		known[id] = true
+	}
+	asks := false
+	for i, m := range in.Messages {
+		_, mine := at[m.ID]
+		_, gone := f.origins[m.ID]
+		switch {
+		case mine && i <= last:
+		case i > last && m.Role == agui.RoleUser && !gone:
+			asks = true
+			out.fresh = append(out.fresh, withID(m, known))
+		case i > last && m.Role == agui.RoleTool && open[m.ToolCallID]:
+			delete(open, m.ToolCallID)
+			out.fresh = append(out.fresh, withID(m, known))
+		default:
+			out.dropped = append(out.dropped, m.ID)
+		}
+	}
+	if anchor < 0 || stale {
+		return
+	}
+	again := len(out.fresh) == 0 && last == len(in.Messages)-1 && log[anchor].Role == agui.RoleUser
+	// A message in between that the log does not know is an answer that the
+	// client has under an id of its own: it leaves nothing out.
+	if direct := last+1 < len(in.Messages) && in.Messages[last+1].Role == agui.RoleUser; !again && !(asks && direct) {
+		return
+	}
+	if cut := behindAnswers(log, anchor) + 1; cut < len(log) && f.saw(log[cut:], base, named) {
+		out.branch = log[:cut:cut]
+	}
+}
+
+// behindAnswers is the index of the last tool message that answers the message
+// at i, or i: a history without them would ask a model about calls that nobody
+// answered.
+func behindAnswers(log []agui.Message, i int) int {
+	calls := map[string]bool{}
+	for _, c := range log[i].ToolCalls {
+		calls[c.ID] = true
+	}
+	for i+1 < len(log) && log[i+1].Role == agui.RoleTool && calls[log[i+1].ToolCallID] {
+		i++
+	}
+	return i
+}
+
+// saw reports whether a client has seen the messages that its history leaves
+// out. Only then it means to leave them out. One that names a position has seen
+// what is before it. A stock client counts as having seen all, but what came
+// when its connection had gone.
+func (f *fold) saw(left []agui.Message, base uint64, named bool) bool {
+	if named {
+		return base >= f.newest
+	}
+	for _, m := range left {
+		o := f.origins[m.ID]
+		if r := f.run(o.run); r != nil && r.cut && o.seq > r.left {
+			return false
+		}
+	}
+	return true
 }
 
 // settled is a message of a foreign history without the calls that nothing in
@@ -118,30 +222,14 @@ func settled(m agui.Message, answered map[string]bool) (agui.Message, bool) {
 	return m, len(kept) > 0 || m.Content.Text() != ""
 }
 
-// named gives a message an id where the client gave none, and notes it.
-func named(m agui.Message, known map[string]bool) agui.Message {
+// withID gives a message an id where the client gave none, or one that is
+// taken, and notes it.
+func withID(m agui.Message, known map[string]bool) agui.Message {
 	if m.ID == "" || known[m.ID] {
 		m.ID = run.NewID("msg")
 	}
 	known[m.ID] = true
 	return m
-}
-
-// base finds the view that the client was last shown: at the position that it
-// names, else at the newest one, where its history shows that it has seen
-// something of the thread.
-func (f *fold) base(in *agui.RunAgentInput, seen bool) (view jsondoc.Value, explicit bool) {
-	if p, ok := lockstepProps(in).Get("base"); ok {
-		if pos, err := ParsePosition(p.Str()); err == nil && pos.Epoch == f.head.Epoch && pos.Seq <= f.head.Seq {
-			if v, ok := f.viewAt(pos.Seq); ok {
-				return v, true
-			}
-		}
-	}
-	if seen {
-		return f.doc.View, false
-	}
-	return jsondoc.Value{}, false
 }
 
 // openCalls are the calls of a conversation that nothing has answered.

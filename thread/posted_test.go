@@ -225,13 +225,13 @@ func TestT2TwoProcesses(t *testing.T) {
 	defer one.Close(context.Background())
 	defer two.Close(context.Background())
 	for i, ts := range []*thread.Threads{one, two, one, two} {
-		th, err := ts.Open(t.Context(), thread.Key{ID: "t"})
+		th, err := ts.Open(t.Context(), thread.Key{ID: "t"}, m)
 		if err != nil {
 			t.Fatal(err)
 		}
 		model := agenttest.New(agenttest.Turn(agenttest.Call("", "write", fmt.Sprintf(`{"document":"version %d"}`, i))), agenttest.Turn(agenttest.Text("Done.")))
 		r, err := th.Run(t.Context(), thread.Request{
-			Input: input(fmt.Sprint("r", i), user(fmt.Sprint("u", i), "a")), Model: m,
+			Input: input(fmt.Sprint("r", i), user(fmt.Sprint("u", i), "a")),
 			Agent: runOf(model.Agent(agent.Config{Tools: []tool.Tool{writer("ok", nil)}})),
 		})
 		if err != nil {

@@ -20,11 +20,10 @@ import (
 	"github.com/lockstep-go/lockstep/tool"
 )
 
-// Request is a run to be started. Input, Agent and Model are required.
+// Request is a run to be started. Input and Agent are required.
 type Request struct {
 	Input *agui.RunAgentInput
 	Agent agent.RunFunc
-	Model *state.Model
 	// Tools are the agent's own, so that a client's tool of the same name is
 	// not taken for the client's to answer.
 	Tools []tool.Tool
@@ -81,10 +80,12 @@ func (t *Thread) Run(ctx context.Context, req Request) (*Run, error) {
 				t.mu.Unlock()
 				return nil, nil
 			}
-			r.first = f.head.Seq
+			r.first = f.head
 			var drafts []draft
 			var err error
-			d, drafts, err = t.begin(f, r.key, req)
+			if d, drafts, err = t.begin(f, r.key, req); err == nil && d != nil {
+				t.mine = r.key
+			}
 			return drafts, err
 		})
 		if err != nil {
@@ -102,6 +103,7 @@ func (t *Thread) Run(ctx context.Context, req Request) (*Run, error) {
 		}
 	}
 	t.threads.opts.Metrics.Runs.Add(1)
+	r.written.Store(r.first.Seq)
 	r.attach, r.release = req.Attach, t.Watch() // before the driver can be seen
 	if d == nil {
 		return r, nil // a post without news: it is all in the log already
@@ -127,7 +129,7 @@ func (t *Thread) begin(f *fold, key string, req Request) (*driver, []draft, erro
 		{run: key, mark: system, lease: &Lease{Owner: t.threads.owner, Until: time.Now().Add(t.threads.opts.RunLimit)}},
 		{run: key, mark: state.Mark{By: state.ByUser}, event: run.Opening(in, news.fresh)},
 	}
-	session, settled, err := t.beginState(f, key, req, news)
+	session, settled, err := t.beginState(f, key, news)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -137,13 +139,19 @@ func (t *Thread) begin(f *fold, key string, req Request) (*driver, []draft, erro
 		err := agui.NewError(agui.CodeResumeNotFound, "There is no open interrupt with this id.", nil)
 		return nil, append(drafts, draft{run: key, mark: system, event: agui.RunErrorFor(err)}), nil
 	}
-	if len(news.fresh) == 0 {
+	if len(news.dropped) > 0 {
+		t.threads.opts.Logger.Info("posted messages were dropped: not the user's, or not new", "thread", t.key.ID, "run", key, "messages", news.dropped)
+	}
+	if news.branch != nil {
+		drafts = append(drafts, draft{run: key, mark: system, event: &agui.MessagesSnapshot{Messages: slices.Concat(news.branch, news.fresh)}})
+	}
+	if !news.news() {
 		if all := f.messages(); len(all) > 0 {
 			drafts = append(drafts, draft{run: key, mark: system, event: &agui.MessagesSnapshot{Messages: all}})
 		}
 		return nil, append(drafts, draft{run: key, mark: system, event: &agui.RunFinished{ThreadID: in.ThreadID, RunID: in.RunID}}), nil
 	}
-	if v := req.Model.PredictState(); !v.IsAbsent() {
+	if v := t.model.PredictState(); !v.IsAbsent() {
 		drafts = append(drafts, draft{run: key, mark: system, event: &agui.Custom{Name: "PredictState", Value: v}})
 	}
 	return &driver{
@@ -159,8 +167,8 @@ func (t *Thread) begin(f *fold, key string, req Request) (*driver, []draft, erro
 // beginState reads what the client posted as an edit, decides the proposals
 // that its messages answer, and makes the snapshot that the run begins with. An
 // agent that keeps no state, on a thread without any, gets none.
-func (t *Thread) beginState(f *fold, key string, req Request, news posted) (*state.Session, []draft, error) {
-	m := req.Model
+func (t *Thread) beginState(f *fold, key string, news posted) (*state.Session, []draft, error) {
+	m := t.model
 	if !m.Keeps() && f.revision == 0 {
 		return m.NewSession(f.doc), nil, nil
 	}
@@ -177,15 +185,28 @@ func (t *Thread) beginState(f *fold, key string, req Request, news posted) (*sta
 	for _, p := range edited.Dropped {
 		t.threads.opts.Logger.Info("an edit of a read-only place was ignored", "thread", t.key.ID, "path", string(p))
 	}
-	mark := state.Mark{By: state.BySystem}
+	before, mark := f.doc.State, state.Mark{By: state.BySystem}
 	if edited.Changed && !news.state.IsAbsent() {
 		mark.By = state.ByUser // else it is the configured initial state
 	}
-	session := m.NewSession(edited.Doc, f.open...)
+	open := f.open
 	var drafts []draft
+	if len(edited.Predicted) > 0 {
+		for _, p := range m.Amend(open, news.base.View, news.state) {
+			open = replaced(open, p)
+			drafts = append(drafts, draft{run: key, mark: mark, proposal: &p})
+		}
+	}
+	session := m.NewSession(edited.Doc, open...)
 	for _, msg := range news.fresh {
-		if msg.Role != agui.RoleTool || !slices.ContainsFunc(f.open, func(p state.Proposal) bool { return p.Call == msg.ToolCallID }) {
+		if msg.Role != agui.RoleTool || !slices.ContainsFunc(open, func(p state.Proposal) bool { return p.Call == msg.ToolCallID }) {
 			continue
+		}
+		// What the client did so far is its own change: an undo of the agent's
+		// must not take it back.
+		if c := state.Change(before, session.Doc().State); c != nil {
+			drafts = append(drafts, draft{run: key, mark: mark, change: c})
+			before = session.Doc().State
 		}
 		if err := session.Decide(msg.ToolCallID, answerError(msg)); err != nil {
 			t.threads.opts.Logger.Info("a client's tool call did not become state", "thread", t.key.ID, "call", msg.ToolCallID, "error", err)
@@ -196,13 +217,24 @@ func (t *Thread) beginState(f *fold, key string, req Request, news posted) (*sta
 	}
 	doc := session.Doc()
 	drafts = append(drafts, draft{
-		run: key, mark: mark, view: doc.View, change: state.Change(f.doc.State, doc.State),
+		run: key, mark: mark, view: doc.View, change: state.Change(before, doc.State),
 		event: &agui.StateSnapshot{Snapshot: doc.View},
 	})
 	if len(edited.Conflicts) > 0 {
 		drafts = append(drafts, draft{run: key, mark: mark, event: state.ConflictEvent(edited.Conflicts, state.ClientWins)})
 	}
 	return session, drafts, nil
+}
+
+// replaced is the list with p in the place of the proposal of its call.
+func replaced(open []state.Proposal, p state.Proposal) []state.Proposal {
+	open = slices.Clone(open)
+	for i := range open {
+		if open[i].Call == p.Call {
+			open[i] = p
+		}
+	}
+	return open
 }
 
 // answerError reads a client's answer to a call of its own tool: an error, or
@@ -233,20 +265,25 @@ type Run struct {
 	thread  *Thread
 	driver  *driver
 	key     string
-	first   uint64
+	first   Position
 	attach  bool
 	release func()
-	read    atomic.Bool // the terminal event was handed out
+	written atomic.Uint64 // of the last entry that the reader has dealt with
+	read    atomic.Bool   // the terminal event was handed out and dealt with
 }
 
 // Leave says that the one who started the run has gone. The run stops, unless it
 // was started to be attached to; then it goes on for its linger time. After the
 // run's end Leave only frees the thread for others; it may be called twice.
 func (r *Run) Leave() {
-	if !r.read.Load() {
-		r.thread.mu.Lock()
-		r.thread.fold.cut = r.key
-		r.thread.mu.Unlock()
+	if !r.read.Swap(true) {
+		// First the record, then the stop: the next run must find it.
+		err := r.thread.commit(r.thread.threads.base, func(f *fold) ([]draft, error) {
+			return []draft{{run: r.key, mark: state.Mark{By: state.BySystem}, left: max(r.written.Load(), 1)}}, nil
+		})
+		if err != nil {
+			r.thread.threads.opts.Logger.Warn("how far a client was written could not be logged", "thread", r.thread.key.ID, "run", r.key, "error", err)
+		}
 	}
 	r.release()
 	if !r.attach {
@@ -262,6 +299,7 @@ func (r *Run) Events(ctx context.Context) iter.Seq2[*Published, error] {
 			if !yield(p, err) || err != nil {
 				return
 			}
+			r.written.Store(p.Seq)
 			if p.Terminal(r.key) {
 				r.read.Store(true)
 				return
@@ -324,6 +362,7 @@ func (d *driver) start(ctx context.Context) {
 	go func() {
 		defer t.threads.runs.Done()
 		defer t.Close()
+		defer t.tidy()
 		defer close(d.done)
 		defer stop()
 		d.drive(runCtx)
@@ -338,6 +377,14 @@ func (d *driver) start(ctx context.Context) {
 		cancel(run.ErrStopped) // an agent that is still busy has nobody left to tell
 		<-read
 	}()
+}
+
+// tidy compacts what the run's end has made old. A store that does not take it
+// has the long form, which is as good.
+func (t *Thread) tidy() {
+	if err := t.compact(t.threads.base); err != nil {
+		t.threads.opts.Logger.Warn("a log could not be compacted", "thread", t.key.ID, "error", err)
+	}
 }
 
 func (d *driver) stop() { d.cancel(run.ErrStopped) }
@@ -415,7 +462,7 @@ func (d *driver) beforeModel(ctx context.Context, messages []*message.Message) (
 	if err := d.ask(ctx, func() { shown = d.session.ModelCall() }); err != nil {
 		return nil, err
 	}
-	text, ok := d.req.Model.Prompt(shown)
+	text, ok := d.thread.model.Prompt(shown)
 	if !ok {
 		return messages, nil
 	}
@@ -514,7 +561,21 @@ func (d *driver) drive(ctx context.Context) {
 	b.After = append(b.After, d.run.Terminal(err))
 	if failed := d.append(b); failed != nil {
 		d.thread.threads.opts.Logger.Error("the end of a run could not be logged", "thread", d.thread.key.ID, "run", d.key, "error", failed)
+		d.thread.abandon(failed)
 	}
+}
+
+// abandon gives up a run whose end cannot be stored: its viewers are told, and
+// whoever opens the thread next finds a run that nobody drives.
+func (t *Thread) abandon(err error) {
+	t.writing.Lock()
+	t.mine = ""
+	t.writing.Unlock()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.broken = err
+	close(t.grown)
+	t.grown = make(chan struct{})
 }
 
 func (d *driver) work(ctx context.Context) error {
@@ -554,7 +615,7 @@ func (d *driver) append(b run.Batch) error {
 	d.box.setJoining(true)
 	defer d.box.setJoining(false)
 	var behind uint64 // where the log ends once the batch is in it
-	err := t.commit(t.threads.base, func(f *fold) ([]draft, error) {
+	err := t.commitWithin(t.threads.base, t.threads.opts.StoreWait, func(f *fold) ([]draft, error) {
 		if f.head.Seq != d.seen {
 			d.session.Observe(f.doc)
 			b.Step = d.session.Redo()

@@ -59,7 +59,7 @@ func (s *setup) close() {
 
 func (s *setup) open(id string) *thread.Thread {
 	s.t.Helper()
-	th, err := s.threads.Open(s.t.Context(), thread.Key{Agent: "a", ID: id})
+	th, err := s.threads.Open(s.t.Context(), thread.Key{Agent: "a", ID: id}, s.model)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func input(run string, messages ...agui.Message) *agui.RunAgentInput {
 }
 
 func (s *setup) start(th *thread.Thread, a *agent.Agent, in *agui.RunAgentInput) (*thread.Run, error) {
-	return th.Run(s.t.Context(), thread.Request{Input: in, Model: s.model, Agent: runOf(a)})
+	return th.Run(s.t.Context(), thread.Request{Input: in, Agent: runOf(a)})
 }
 
 func runOf(a *agent.Agent) agent.RunFunc {
@@ -362,7 +362,7 @@ func TestThreadsAreApart(t *testing.T) {
 	for i := range n {
 		go func() {
 			defer func() { done <- struct{}{} }()
-			th, err := s.threads.Open(t.Context(), thread.Key{Agent: "a", ID: fmt.Sprint("t", i)})
+			th, err := s.threads.Open(t.Context(), thread.Key{Agent: "a", ID: fmt.Sprint("t", i)}, s.model)
 			if err != nil {
 				failed.Add(1)
 				return
@@ -500,11 +500,11 @@ func TestRunsOfOneThread(t *testing.T) {
 	model.Repeat = true
 	a := model.Agent(agent.Config{})
 	for i := range 100 {
-		th, err := threads.Open(t.Context(), thread.Key{ID: "t"})
+		th, err := threads.Open(t.Context(), thread.Key{ID: "t"}, m)
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := th.Run(t.Context(), thread.Request{Input: input(fmt.Sprint("r", i), user(fmt.Sprint("u", i), "a")), Model: m, Agent: runOf(a)})
+		r, err := th.Run(t.Context(), thread.Request{Input: input(fmt.Sprint("r", i), user(fmt.Sprint("u", i), "a")), Agent: runOf(a)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -98,11 +98,11 @@ type Store interface {
 	// Head says where the log ends. A log that is not there has the zero Head.
 	Head(ctx context.Context, key Key) (Head, error)
 
-	// Compact replaces the entries up to and including upTo by others, whose
-	// Seq grow and are among theirs. Where upTo is the head and there are no
-	// others the log is forgotten: the next Append makes a new one. It fails
-	// with *ConflictError where the log is not head's.
-	Compact(ctx context.Context, key Key, head Head, upTo uint64, entries []Entry) error
+	// Compact replaces the entries behind after up to and including upTo by
+	// others, whose Seq grow and are among theirs. It fails with *ConflictError
+	// where head is not where the log ends. Where all entries go and none come
+	// the log is forgotten: the next Append makes a new one.
+	Compact(ctx context.Context, key Key, head Head, after, upTo uint64, entries []Entry) error
 
 	// List returns the logs of an agent's principal, the one that was appended
 	// to last first, at most limit of them (limit > 0). after is the ID of the

@@ -1,6 +1,8 @@
 package thread
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -28,6 +30,11 @@ type Options struct {
 	// Idle is how many threads that nobody uses stay in memory, so that the next
 	// run does not read their logs again. Zero means 256; negative means none.
 	Idle int
+
+	// StoreWait is how long a run holds what it has to say while the store does
+	// not take it. Then it is given up, and its viewers are told. Zero means
+	// 30 s. Requests that need the store wait a tenth of it.
+	StoreWait time.Duration
 
 	// Logger takes what goes on behind the wire. Nil discards.
 	Logger *slog.Logger
@@ -77,6 +84,9 @@ func New(store Store, opts *Options) *Threads {
 	if o.Idle == 0 {
 		o.Idle = 256
 	}
+	if o.StoreWait <= 0 {
+		o.StoreWait = 30 * time.Second
+	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -123,6 +133,7 @@ func newEpoch() string { return strings.ToLower(rand.Text()[:12]) }
 // Thread is a thread in use. Open returns it; Close gives it back.
 type Thread struct {
 	key     Key
+	model   *state.Model
 	threads *Threads
 	users   int // under threads.mu
 
@@ -133,6 +144,8 @@ type Thread struct {
 	mu      sync.Mutex
 	fold    fold
 	loaded  bool
+	mine    string // the run that this process drives; moves under writing
+	broken  error  // the end of a run could not be stored
 	ring    ring
 	grown   chan struct{} // closed and made anew when the log grows
 	driver  *driver       // of the active run, when it runs here
@@ -140,9 +153,10 @@ type Thread struct {
 	watchers int // viewers that count for linger
 }
 
-// Open loads a thread. An unknown one is an empty log; nothing is stored before
-// its first append.
-func (ts *Threads) Open(ctx context.Context, key Key) (*Thread, error) {
+// Open loads a thread of the agent whose state is the model's. An unknown one is
+// an empty log; nothing is stored before its first append. A run that its
+// process did not end is ended here (T4).
+func (ts *Threads) Open(ctx context.Context, key Key, model *state.Model) (*Thread, error) {
 	ts.mu.Lock()
 	if ts.closed {
 		ts.mu.Unlock()
@@ -150,7 +164,7 @@ func (ts *Threads) Open(ctx context.Context, key Key) (*Thread, error) {
 	}
 	t := ts.open[key]
 	if t == nil {
-		t = &Thread{key: key, threads: ts, grown: make(chan struct{})}
+		t = &Thread{key: key, model: model, threads: ts, grown: make(chan struct{})}
 		ts.open[key] = t
 	}
 	if t.users++; t.users == 1 {
@@ -158,13 +172,27 @@ func (ts *Threads) Open(ctx context.Context, key Key) (*Thread, error) {
 	}
 	ts.mu.Unlock()
 
-	t.writing.Lock()
-	defer t.writing.Unlock()
-	if err := t.catchUp(ctx); err != nil {
+	if err := t.refresh(ctx); err != nil {
 		t.Close()
 		return nil, err
 	}
 	return t, nil
+}
+
+// refresh brings a thread up to its log and ends what a dead process left.
+func (t *Thread) refresh(ctx context.Context) error {
+	t.writing.Lock()
+	defer t.writing.Unlock()
+	if err := t.catchUp(ctx); err != nil {
+		return err
+	}
+	if err := t.recover(ctx); err != nil {
+		return err
+	}
+	t.mu.Lock()
+	t.broken = nil
+	t.mu.Unlock()
+	return nil
 }
 
 // Close gives the thread back. A thread that nobody uses stays in memory for a
@@ -192,10 +220,16 @@ func (t *Thread) hold() {
 
 // catchUp reads what the log has beyond the fold. Callers hold writing.
 func (t *Thread) catchUp(ctx context.Context) error {
+	_, err := t.readOn(ctx)
+	return err
+}
+
+// readOn is catchUp, and returns what it found.
+func (t *Thread) readOn(ctx context.Context) (found []Entry, err error) {
 	if !t.loaded {
 		head, err := t.threads.store.Head(ctx, t.key)
 		if err != nil {
-			return storeError(err)
+			return found, storeError(err)
 		}
 		if head.Epoch == "" {
 			head.Epoch = newEpoch()
@@ -207,13 +241,14 @@ func (t *Thread) catchUp(ctx context.Context) error {
 	}
 	for e, err := range t.threads.store.Read(ctx, t.key, t.fold.head.Seq) {
 		if err != nil {
-			return storeError(err)
+			return found, storeError(err)
 		}
 		if err := t.take(e); err != nil {
-			return storeError(err)
+			return found, storeError(err)
 		}
+		found = append(found, e)
 	}
-	return nil
+	return found, nil
 }
 
 func storeError(err error) error {
@@ -247,43 +282,90 @@ type draft struct {
 
 	proposal *state.Proposal
 	settled  string
+	left     uint64
+	undoes   string
 }
 
 // commit appends what build makes of the fold, in one piece. Where another
 // process was faster, build is asked again, on the newer fold: it must not
 // keep anything of an attempt that did not succeed.
 func (t *Thread) commit(ctx context.Context, build func(*fold) ([]draft, error)) error {
+	return t.commitWithin(ctx, t.threads.opts.StoreWait/10, build)
+}
+
+// commitWithin is commit for somebody who waits that long for the store.
+func (t *Thread) commitWithin(ctx context.Context, wait time.Duration, build func(*fold) ([]draft, error)) error {
 	t.writing.Lock()
 	defer t.writing.Unlock()
-	for attempt := 0; ; attempt++ {
+	for range maxConflicts {
 		drafts, err := build(&t.fold)
 		if err != nil || len(drafts) == 0 {
 			return err
 		}
-		entries := t.entries(drafts)
-		err = t.threads.store.Append(ctx, t.key, t.fold.head, entries)
-		var conflict *ConflictError
-		switch {
-		case err == nil:
-			for _, e := range entries {
-				if err := t.take(e); err != nil {
-					return storeError(err)
-				}
-			}
-			return nil
-		case errors.As(err, &conflict) && attempt < maxConflicts:
-			if err := t.catchUp(ctx); err != nil {
-				return err
-			}
-		default:
-			return storeError(err)
+		stored, err := t.append(ctx, wait, t.entries(drafts))
+		if stored || err != nil {
+			return err
 		}
 	}
+	return storeError(errors.New("the log moved on with every attempt"))
 }
 
 // maxConflicts bounds how often an append is made anew. Each conflict means
 // that somebody else got on, so only a broken store comes near it.
 const maxConflicts = 100
+
+// append stores entries behind the fold and folds them. It reports false where
+// the log has moved on without them. A store that fails may have stored them all
+// the same, so before the next attempt the log is read and compared: a run's key
+// and the positions in its events make entries what they are.
+func (t *Thread) append(ctx context.Context, wait time.Duration, entries []Entry) (stored bool, err error) {
+	end := time.Now().Add(wait)
+	for pause := 5 * time.Millisecond; ; pause = min(2*pause, time.Second) {
+		err = t.threads.store.Append(ctx, t.key, t.fold.head, entries)
+		if err == nil {
+			for _, e := range entries {
+				if err := t.take(e); err != nil {
+					return false, storeError(err)
+				}
+			}
+			return true, nil
+		}
+		found, readErr := t.readOn(ctx)
+		if len(found) > 0 {
+			return same(found, entries), nil
+		}
+		var conflict *ConflictError
+		if errors.As(err, &conflict) && readErr == nil && conflict.Head.Seq > t.fold.head.Seq {
+			readErr = errors.New("the log is behind its own head")
+		}
+		if ctx.Err() != nil || time.Now().Add(pause).After(end) {
+			return false, storeError(cmp.Or(readErr, err))
+		}
+		t.threads.opts.Logger.Warn("the store failed, trying again", "thread", t.key.ID, "error", err)
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return false, context.Cause(ctx)
+		}
+	}
+}
+
+// same reports whether found begins with the entries.
+func same(found, entries []Entry) bool {
+	if len(found) < len(entries) {
+		return false
+	}
+	for i, e := range entries {
+		f := found[i]
+		if f.Seq != e.Seq || f.Run != e.Run || f.Author != e.Author || !f.Time.Equal(e.Time) || (f.Event == nil) != (e.Event == nil) {
+			return false
+		}
+		if e.Event != nil && !bytes.Equal(agui.AppendEvent(nil, f.Event, agui.V1), agui.AppendEvent(nil, e.Event, agui.V1)) {
+			return false
+		}
+	}
+	return true
+}
 
 // entries numbers the drafts and makes their state events safe (W2): this is
 // the one place where a delta is checked, on a shadow of what viewers hold.
@@ -327,7 +409,7 @@ func (t *Thread) entries(drafts []draft) []Entry {
 		out[i] = Entry{
 			Seq: pos.Seq, Time: now, Run: d.run, Author: d.mark.By,
 			Event: d.event, Change: d.change, Lease: d.lease,
-			Proposal: d.proposal, Settled: d.settled,
+			Proposal: d.proposal, Settled: d.settled, Left: d.left, Undoes: d.undoes,
 		}
 	}
 	return out

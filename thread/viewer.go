@@ -2,7 +2,9 @@ package thread
 
 import (
 	"context"
+	"errors"
 	"iter"
+	"sort"
 	"sync"
 
 	"github.com/lockstep-go/lockstep/agui"
@@ -66,34 +68,62 @@ func (r *ring) push(p *Published) {
 // behind returns what follows seq; ok is false where the ring does not reach
 // back that far.
 func (r *ring) behind(seq, head uint64) (list []*Published, ok bool) {
-	n := head - seq
-	if n > uint64(len(r.list)) {
+	if seq >= head {
+		return nil, true
+	}
+	// Numbers are dense but where the log was compacted.
+	i := sort.Search(len(r.list), func(i int) bool { return r.list[i].Seq > seq })
+	if i == 0 && (len(r.list) == 0 || r.list[0].Seq != seq+1) {
 		return nil, false
 	}
-	tail := r.list[uint64(len(r.list))-n:]
-	return tail[:len(tail):len(tail)], true
+	return r.list[i:len(r.list):len(r.list)], true
 }
 
+// ErrForgotten ends the bodies of a thread's viewers when the thread is
+// forgotten.
+var ErrForgotten = errors.New("thread: the thread was forgotten")
+
+// ErrTooOld ends the body of a viewer that is so slow that what it would read
+// next was compacted. It attaches again and gets a prelude.
+var ErrTooOld = errors.New("thread: what follows the position was compacted")
+
 // Follow yields the entries behind a position, then new ones as they come,
-// until the reader stops or ctx is done, whose error ends it. A reader that is
-// slow reads later; it holds nobody up.
-func (t *Thread) Follow(ctx context.Context, after uint64) iter.Seq2[*Published, error] {
+// until the reader stops or ctx is done, whose error ends it; or the thread is
+// forgotten (ErrForgotten), or what comes next was compacted (ErrTooOld), or the
+// store failed for good. A reader that is slow reads later; it
+// holds nobody up (T6).
+func (t *Thread) Follow(ctx context.Context, after Position) iter.Seq2[*Published, error] {
 	return func(yield func(*Published, error) bool) {
+		seq := after.Seq
 		for {
 			t.mu.Lock()
-			list, ok := t.ring.behind(after, t.fold.head.Seq)
-			grown, epoch := t.grown, t.fold.head.Epoch
+			if t.fold.head.Epoch != after.Epoch {
+				t.mu.Unlock()
+				yield(nil, ErrForgotten)
+				return
+			}
+			if seq < t.fold.floor {
+				t.mu.Unlock()
+				yield(nil, ErrTooOld)
+				return
+			}
+			list, ok := t.ring.behind(seq, t.fold.head.Seq)
+			grown, broken := t.grown, t.broken
 			t.mu.Unlock()
 			if !ok {
-				for e, err := range t.threads.store.Read(ctx, t.key, after) {
+				for e, err := range t.threads.store.Read(ctx, t.key, seq) {
 					if err != nil {
 						yield(nil, storeError(err))
 						return
 					}
-					if !yield(&Published{Entry: e, epoch: epoch}, nil) {
+					if e.Seq != seq+1 { // compacted since
+						yield(nil, ErrTooOld)
 						return
 					}
-					after = e.Seq
+					if !yield(&Published{Entry: e, epoch: after.Epoch}, nil) {
+						return
+					}
+					seq = e.Seq
 				}
 				continue
 			}
@@ -101,10 +131,14 @@ func (t *Thread) Follow(ctx context.Context, after uint64) iter.Seq2[*Published,
 				if !yield(p, nil) {
 					return
 				}
-				after = p.Seq
+				seq = p.Seq
 			}
 			if len(list) > 0 {
 				continue
+			}
+			if broken != nil {
+				yield(nil, broken)
+				return
 			}
 			select {
 			case <-grown:

@@ -82,21 +82,19 @@ func (s *Store) behind(key thread.Key, after uint64) ([]thread.Entry, <-chan str
 	if l == nil {
 		return nil, nil
 	}
-	i, found := slices.BinarySearchFunc(l.entries, after, func(e thread.Entry, seq uint64) int {
-		switch {
-		case e.Seq < seq:
-			return -1
-		case e.Seq > seq:
-			return 1
-		}
-		return 0
-	})
-	if found {
-		i++
-	}
+	i := find(l.entries, after)
 	// Entries are only ever appended or replaced as a whole (Compact makes a
 	// new slice), so the part can be read without the lock.
 	return l.entries[i:len(l.entries):len(l.entries)], l.grown
+}
+
+// find is the index of the first entry behind a number.
+func find(entries []thread.Entry, seq uint64) int {
+	i, found := slices.BinarySearchFunc(entries, seq, func(e thread.Entry, seq uint64) int { return cmp.Compare(e.Seq, seq) })
+	if found {
+		i++
+	}
+	return i
 }
 
 // Read implements thread.Store.
@@ -154,7 +152,7 @@ func (s *Store) Head(ctx context.Context, key thread.Key) (thread.Head, error) {
 }
 
 // Compact implements thread.Store.
-func (s *Store) Compact(ctx context.Context, key thread.Key, head thread.Head, upTo uint64, entries []thread.Entry) error {
+func (s *Store) Compact(ctx context.Context, key thread.Key, head thread.Head, after, upTo uint64, entries []thread.Entry) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -167,21 +165,17 @@ func (s *Store) Compact(ctx context.Context, key thread.Key, head thread.Head, u
 	if now := (thread.Head{Epoch: l.epoch, Seq: l.seq}); now != head {
 		return &thread.ConflictError{Head: now}
 	}
-	if upTo > l.seq {
-		return fmt.Errorf("memory: cannot compact thread %q up to %d of %d", key.ID, upTo, l.seq)
+	if upTo > l.seq || after > upTo {
+		return fmt.Errorf("memory: cannot compact thread %q from %d up to %d of %d", key.ID, after, upTo, l.seq)
 	}
-	if upTo == l.seq && len(entries) == 0 {
+	if after == 0 && upTo == l.seq && len(entries) == 0 {
 		delete(s.logs, key)
 		close(l.grown) // who waits for the log finds none
 		return nil
 	}
-	kept := slices.Clone(entries)
-	for _, e := range l.entries {
-		if e.Seq > upTo {
-			kept = append(kept, e)
-		}
-	}
-	l.entries = kept
+	from := find(l.entries, after)
+	to := find(l.entries, upTo)
+	l.entries = slices.Concat(l.entries[:from], entries, l.entries[to:])
 	return nil
 }
 
