@@ -23,6 +23,7 @@ import {
   type Connection,
   type EditOutcome,
   type Hydrated,
+  type Logged,
   type Operation,
   type ThreadPage,
   type UndoOutcome,
@@ -314,9 +315,30 @@ export class LockstepAgent extends HttpAgent {
     return this.routes().capabilities();
   }
 
-  /** The caller's threads, the newest first. `next` is a page's own. */
-  threads(next?: string): Promise<ThreadPage> {
-    return this.routes().threads(next);
+  /** The caller's threads, the newest first; the next page with an earlier one's `next`. */
+  threads(after?: string | null): Promise<ThreadPage> {
+    return this.routes().threads(after);
+  }
+
+  /**
+   * The thread's log after a position and up to the one shown here, without
+   * applying anything. By default from its beginning, as far as the server still
+   * has it: where a part has been compacted, snapshots without a position, which
+   * are left out here.
+   */
+  async *history(after?: string, signal: AbortSignal = new AbortController().signal): AsyncGenerator<Logged, void, undefined> {
+    const end = this.position;
+    if (end === undefined) return;
+    const from = after ?? `${end.slice(0, end.lastIndexOf("-"))}-0`;
+    if (from === end) return;
+    const { protocolVersion } = this.prepareRunAgentInput();
+    const response = await this.routes().events(this.threadId, { after: from, once: true, version: protocolVersion, signal });
+    if (!response.ok) throw await refusal(response);
+    if (!response.body) return;
+    for await (const { id, event } of frames(response.body, this.retry.idle ?? defaultIdle)) {
+      if (id !== undefined) yield { position: id, event };
+      if (id === end) return;
+    }
   }
 
   /** Forgets a thread, by default this one. False: there is none. */

@@ -9,6 +9,7 @@ export {
   type Connection,
   type EditOutcome,
   type Hydrated,
+  type Logged,
   type Operation,
   type StateMark,
   type ThreadInfo,

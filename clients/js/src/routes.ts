@@ -24,8 +24,8 @@ export class Routes {
     return this.json<Capabilities>("GET", "/capabilities");
   }
 
-  threads(next?: string): Promise<ThreadPage> {
-    return this.json<ThreadPage>("GET", "/threads", next === undefined ? {} : { next });
+  threads(after?: string | null): Promise<ThreadPage> {
+    return this.json<ThreadPage>("GET", "/threads", after ? { after } : {});
   }
 
   /** The thread as it is now; null where there is none. */
@@ -72,7 +72,8 @@ export class Routes {
     if (response.ok) return { status: "undone", ...((await bodyOf(response)) as { position: string; revision: number; conflicts: [] }) };
     const error = await refusal(response);
     if (response.status === 409) {
-      return { status: "refused", reason: error.problems[0]?.message ?? "there is nothing to undo" };
+      const said = member(error.payload, "message");
+      return { status: "refused", reason: typeof said === "string" ? said : error.message };
     }
     throw error;
   }

@@ -33,6 +33,8 @@ export type EditOutcome =
     }
   | {
       status: "conflict";
+      /** Why, in the server's words. */
+      message?: string;
       conflicts: Conflict[];
       /** What the state is now, and where: make the edit anew on this. */
       state: State;
@@ -75,15 +77,15 @@ export interface ThreadInfo {
   /** When it changed last, RFC 3339. */
   updated: string;
   title: string;
-  activeRun?: { runId: string; startedAt: string } | string | null;
-  interrupts?: Interrupt[] | number;
+  activeRun: { runId: string; startedAt: string } | null;
+  interrupts: Interrupt[];
 }
 
 /** A page of threads, the newest first. */
 export interface ThreadPage {
   threads: ThreadInfo[];
-  /** Hand it to `threads()` for the next page; absent on the last one. */
-  next?: string;
+  /** Hand it to `threads()` for the next page; null on the last one. */
+  next: string | null;
 }
 
 /** What an agent can do, with what Lockstep adds under `custom`. */
@@ -116,6 +118,13 @@ export interface StateMark {
   call?: string;
   /** The value is a prediction: it may still be taken back. */
   predicted?: boolean;
+}
+
+/** An event of a thread's log. */
+export interface Logged {
+  /** `EPOCH-SEQ`. */
+  position: string;
+  event: BaseEvent;
 }
 
 /** Reads the mark of a STATE_SNAPSHOT or STATE_DELTA; undefined where there is none. */

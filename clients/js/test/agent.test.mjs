@@ -262,4 +262,88 @@ describe("the thread", together, () => {
     assert.equal(c.custom.stateSchema.properties.recipe.type, "object");
     assert.deepEqual(await recipeAgent().getCapabilities(), c);
   });
+
+  test("edit: a patch and a merge, seen by who follows; undo takes back what the agent did", async (t) => {
+    const mine = recipeAgent();
+    const theirs = recipeAgent({ threadId: mine.threadId });
+    const following = theirs.follow();
+    t.after(() => following.stop());
+    await mine.send(pasta);
+    const title = mine.state.recipe.title;
+    const done = await mine.edit([{ op: "replace", path: "/recipe/title", value: "Ours" }]);
+    assert.equal(done.status, "applied");
+    assert.equal(done.merged, false);
+    assert.equal(mine.state.recipe.title, "Ours", "without a follower the new state is fetched");
+    assert.equal(mine.position, done.position);
+    await until("the other viewer", () => theirs.position === done.position);
+    assert.deepEqual(theirs.state, mine.state);
+
+    assert.equal((await theirs.edit({ recipe: { servings: 4 } })).status, "applied");
+    await mine.hydrate();
+    assert.equal(mine.state.recipe.servings, 4);
+
+    const undone = await mine.undo();
+    assert.equal(undone.status, "undone");
+    assert.equal(mine.state.recipe.title, "Ours", "edits are not taken back");
+    assert.ok(undone.conflicts.some((c) => c.path.startsWith("/recipe")));
+    assert.equal(mine.state.recipe.ingredients, undefined);
+    const again = await mine.undo();
+    assert.equal(again.status, "refused");
+    assert.match(again.reason, /left to undo/);
+    assert.notEqual(title, "Ours");
+  });
+
+  test("edit: a conflict says where, and what is there now", async () => {
+    const mine = recipeAgent();
+    await mine.edit({ recipe: { title: "A", servings: 2 } });
+    const base = mine.position;
+    const theirs = recipeAgent({ threadId: mine.threadId });
+    await theirs.hydrate();
+    await theirs.edit([{ op: "replace", path: "/recipe/title", value: "B" }]);
+    const kept = await mine.edit([{ op: "replace", path: "/recipe/servings", value: 3 }], base);
+    assert.equal(kept.status, "applied");
+    assert.equal(kept.merged, true);
+    const refused = await mine.edit([{ op: "replace", path: "/recipe/title", value: "C" }], base);
+    assert.equal(refused.status, "conflict");
+    assert.deepEqual(refused.conflicts, [{ path: "/recipe/title" }]);
+    assert.equal(refused.state.recipe.title, "B");
+    assert.equal((await mine.edit([{ op: "replace", path: "/recipe/title", value: "C" }], refused.position)).status, "applied");
+    assert.equal(mine.state.recipe.title, "C");
+  });
+
+  test("edit: what breaks the schema or does not apply is invalid, with the place", async () => {
+    const agent = recipeAgent();
+    const broken = await agent.edit({ recipe: "a text" });
+    assert.equal(broken.status, "invalid");
+    assert.equal(broken.errors[0].path, "/recipe");
+    const missing = await agent.edit([{ op: "replace", path: "/no/such/place", value: 1 }]);
+    assert.equal(missing.status, "invalid");
+    assert.ok(missing.errors[0].message.length > 0);
+  });
+
+  test("the list of threads, and forgetting one", async () => {
+    const agent = new LockstepAgent({ url: `${server.url}/task_planner` });
+    await agent.send("Plan a birthday party");
+    const info = (await agent.threads()).threads.find((t) => t.threadId === agent.threadId);
+    assert.equal(info.title, "Plan a birthday party");
+    assert.equal(info.activeRun, null);
+    assert.ok(!Number.isNaN(Date.parse(info.updated)));
+    assert.equal(await agent.deleteThread(), true);
+    assert.equal(agent.position, undefined);
+    assert.equal(await agent.hydrate(), null);
+    await assert.rejects(new LockstepAgent({ url: server.url, threadId: ".." }).hydrate(), LockstepError);
+  });
+
+  test("history is the log up to what is shown", async () => {
+    const agent = recipeAgent();
+    const seen = recorder(agent);
+    await agent.send(pasta);
+    const log = [];
+    for await (const one of agent.history()) log.push(one);
+    assert.deepEqual(log.map((l) => l.event.type), seen.types);
+    assert.equal(log.at(-1).position, agent.position);
+    const rest = [];
+    for await (const one of agent.history(log[3].position)) rest.push(one);
+    assert.deepEqual(rest, log.slice(4));
+  });
 });
