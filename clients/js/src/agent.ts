@@ -273,17 +273,28 @@ export class LockstepAgent extends HttpAgent {
 
   /**
    * Fetches the thread and shows it: messages, state and open interrupts become
-   * this agent's. Null: there is no such thread, and nothing changes.
+   * this agent's. Null: there is no such thread, and nothing changes. While a run
+   * of one's own is active nothing changes either: the run brings it.
    */
   async hydrate(): Promise<Hydrated | null> {
-    const thread = this.threadId;
-    const got = await this.routes().hydrate(thread);
-    if (!got || thread !== this.threadId) return got;
-    this.pendingInterrupts = got.interrupts;
-    this.at = { thread, position: got.position, revision: got.revision, in: got.activeRun ? "gap" : "boundary" };
-    this.setMessages(got.messages);
-    this.setState(got.state);
-    return got;
+    const follower = this.following;
+    if (follower) await follower.rest();
+    try {
+      const got = await this.peek();
+      if (!got || got.threadId !== this.threadId || this.ownRun) return got;
+      this.pendingInterrupts = got.interrupts;
+      this.at = { thread: got.threadId, position: got.position, revision: got.revision, in: got.activeRun ? "gap" : "boundary" };
+      this.setMessages(got.messages);
+      this.setState(got.state);
+      return got;
+    } finally {
+      follower?.goOn();
+    }
+  }
+
+  /** Fetches the thread and changes nothing here. Null: there is no such thread. */
+  peek(): Promise<Hydrated | null> {
+    return this.routes().hydrate(this.threadId);
   }
 
   /**

@@ -1,4 +1,4 @@
-import { isAbort } from "./errors.js";
+import { LockstepError } from "./errors.js";
 import type { Item } from "./feed.js";
 import type { Relay } from "./relay.js";
 import type { Connection } from "./types.js";
@@ -77,11 +77,12 @@ export class Follower {
         continue;
       }
       this.control = new AbortController();
+      const { signal } = this.control;
       let failed: unknown;
-      this.reading = this.read(this.control.signal).catch((e: unknown) => void (failed = e));
+      this.reading = this.read(signal).catch((e: unknown) => void (failed = e));
       await this.reading;
       this.relay = undefined;
-      if (failed === undefined || isAbort(failed)) {
+      if (signal.aborted || failed === undefined) {
         failures = 0;
         continue;
       }
@@ -116,6 +117,9 @@ export class Follower {
     // The next run begins with what this one leaves, so all of it must be there.
     await this.shown;
     this.relay = undefined;
+    // A subscriber may have swallowed the pipeline's error; the rest of the run
+    // cannot be shown all the same.
+    if (relay.cut && !this.control.signal.aborted) throw new LockstepError("the client did not take the stream");
     return relay.rest;
   }
 }

@@ -14,6 +14,8 @@ export class Relay {
   positioned = false;
   /** Any frame has been handed on. */
   seen = false;
+  /** The pipeline ended before the run: it was detached, or did not take an event. */
+  cut = false;
   /** What came too early: the beginning of the next run. */
   rest: Item | undefined;
   /** Resolves when the pipeline listens. */
@@ -65,7 +67,10 @@ export class Relay {
   private emit(frame: Frame): boolean {
     const { event } = frame;
     const { out } = this;
-    if (!out || out.closed) return true;
+    if (!out || out.closed) {
+      this.cut = true;
+      return true;
+    }
     const over = isTerminal(event);
     if (event.type === EventType.RUN_STARTED) this.run = event as RunStartedEvent;
     this.seen = true;
