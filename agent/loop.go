@@ -123,7 +123,7 @@ type loopRun struct {
 }
 
 func (r *loopRun) run(ctx context.Context) {
-	if open := openCalls(r.conversation); len(open) > 0 {
+	if open := openCalls(r.conversation, slices.Collect(AllOptions(r.opts, WithOpenCall))); len(open) > 0 {
 		if !r.answer(ctx, open) {
 			return
 		}
@@ -195,14 +195,25 @@ func (r *loopRun) ask(ctx context.Context) (calls []*message.FunctionCallContent
 }
 
 // openCalls returns the calls that a run has to begin with: those without a result
-// since the last user message. Calls further back are settled, answered or not: the
-// conversation went on without them.
-func openCalls(messages []*message.Message) []*message.FunctionCallContent {
+// since the last user message, and those that are named. Other calls further back
+// are settled, answered or not: the conversation went on without them.
+func openCalls(messages []*message.Message, named []string) []*message.FunctionCallContent {
 	from := 0
 	for i, m := range messages {
 		if m != nil && m.Role == message.RoleUser {
 			from = i + 1
 		}
 	}
-	return message.Unanswered(messages[from:])
+	if len(named) == 0 {
+		return message.Unanswered(messages[from:])
+	}
+	recent := message.Unanswered(messages[from:])
+	return slices.DeleteFunc(message.Unanswered(messages), func(c *message.FunctionCallContent) bool {
+		return !slices.Contains(named, c.CallID) && !slices.Contains(recent, c)
+	})
 }
+
+// WithOpenCall names a call of the conversation that the run is to begin with,
+// though the conversation has gone on: one that was held and is decided now. It
+// may be given several times.
+func WithOpenCall(callID string) Option { return openCallOpt(callID) }

@@ -100,6 +100,7 @@ type (
 	reasoningEffortOpt string
 	parallelCallsOpt   bool
 	gateOpt            Gate
+	openCallOpt        string
 	beforeModelOpt     BeforeModel
 	afterToolOpt       AfterTool
 	functionOpt        FunctionInvocationMiddleware
@@ -122,6 +123,7 @@ func (o stopOpt) Value() any            { return []string(o) }
 func (o reasoningEffortOpt) Value() any { return string(o) }
 func (o parallelCallsOpt) Value() any   { return bool(o) }
 func (o gateOpt) Value() any            { return Gate(o) }
+func (o openCallOpt) Value() any        { return string(o) }
 func (o beforeModelOpt) Value() any     { return BeforeModel(o) }
 func (o afterToolOpt) Value() any       { return AfterTool(o) }
 func (o functionOpt) Value() any        { return FunctionInvocationMiddleware(o) }

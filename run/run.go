@@ -28,6 +28,11 @@ type Options struct {
 	// Tools are the agent's own. A tool of the same name that the client
 	// declares does not take its place.
 	Tools []tool.Tool
+	// Model says which calls wait for a person's approval, and how it is asked.
+	// Nil: those of tools that say so themselves.
+	Model *state.Model
+	// Decided are the proposals of earlier runs that this one carries out.
+	Decided []Decision
 	// NewID makes ids for messages, from a short prefix. Nil: random ones.
 	NewID func(prefix string) string
 	// Logger takes what must not go on the wire. Nil discards.
@@ -41,10 +46,14 @@ type Run struct {
 	newID   func(string) string
 	log     *slog.Logger
 	client  map[string]bool // tools that the client provides
+	gated   map[string]bool // tools of which a person approves each call
+	model   *state.Model
+	decided map[string]Decision
 
 	text      openText
 	reasoning openReasoning
 	messages  map[string]string // the agent's message id → ours
+	asks      []state.Proposal  // what the run ends on
 	calls     map[string]*call
 	order     []*call
 	usage     message.UsageDetails
@@ -59,8 +68,10 @@ type call struct {
 	id, name string
 	ended    bool
 	answered bool
-	streamed bool  // any argument text was sent
-	invalid  error // why its arguments cannot be used
+	streamed bool   // any argument text was sent
+	invalid  error  // why its arguments cannot be used
+	held     bool   // it waits for a person's approval
+	text     string // its arguments
 }
 
 // Batch is what one thing that happened asks to be appended, in this order and
@@ -71,11 +82,17 @@ type Batch struct {
 	After  []agui.Event
 	// Open are the proposals that outlive the run.
 	Open []state.Proposal
+	// Started is the approved call that begins to run now.
+	Started string
+	// Messages asks for a MESSAGES_SNAPSHOT of the conversation behind the step,
+	// with the messages in it that Replace names by id changed.
+	Messages bool
+	Replace  map[string]agui.Content
 }
 
 // Empty reports whether there is nothing to append.
 func (b Batch) Empty() bool {
-	return len(b.Before) == 0 && len(b.Step.Events) == 0 && len(b.After) == 0
+	return len(b.Before) == 0 && len(b.Step.Events) == 0 && len(b.After) == 0 && len(b.Open) == 0 && b.Started == "" && !b.Messages
 }
 
 // New starts a run's event machine.
@@ -83,6 +100,7 @@ func New(o Options) *Run {
 	r := &Run{
 		input: o.Input, session: o.Session, newID: o.NewID, log: o.Logger,
 		client: map[string]bool{}, messages: map[string]string{}, calls: map[string]*call{},
+		gated: map[string]bool{}, model: o.Model, decided: map[string]Decision{},
 	}
 	if r.newID == nil {
 		r.newID = NewID
@@ -95,6 +113,10 @@ func New(o Options) *Run {
 	}
 	for _, t := range o.Tools {
 		delete(r.client, t.Name())
+		r.gated[t.Name()] = tool.NeedsApproval(t) || r.model != nil && r.model.Confirms(t.Name())
+	}
+	for _, d := range o.Decided {
+		r.decided[d.Proposal.Call] = d
 	}
 	return r
 }
@@ -135,6 +157,8 @@ func (r *Run) Content(now time.Time, u *agent.ResponseUpdate, c message.Content)
 			r.callContent(now, u, c, yield)
 		case *message.FunctionResultContent:
 			r.ToolResult(now, c, yield)
+		case *message.InterruptRequestContent:
+			r.ask(now, c)
 		case *message.UsageContent:
 			r.usage.Add(c.Details)
 		default:
@@ -279,6 +303,7 @@ func (r *Run) callContent(now time.Time, u *agent.ResponseUpdate, f *message.Fun
 		}
 		out = nil
 	}
+	c.text = f.Arguments
 	if c.invalid = f.Error; c.invalid == nil {
 		c.invalid = r.end(now, c, f.Arguments, out, yield)
 	}
@@ -297,15 +322,6 @@ func (r *Run) end(now time.Time, c *call, text string, before []agui.Event, yiel
 		r.log.Warn("the mapping of a call failed", "call", c.id, "tool", c.name, "error", failed)
 	}
 	yield(Batch{Step: step, After: others})
-	return nil
-}
-
-// Gate says why a call must not be run: nil for one that may be. The text is
-// for the model.
-func (r *Run) Gate(id string) error {
-	if c := r.calls[id]; c != nil {
-		return c.invalid
-	}
 	return nil
 }
 
@@ -339,6 +355,12 @@ func (r *Run) ToolResult(now time.Time, res *message.FunctionResultContent, yiel
 		text = res.Text()
 	case isResult && res.Error == nil:
 		text = own.DisplayText()
+	}
+	if at := r.decided[c.id].Proposal.Ask.Placeholder; at != "" {
+		// The conversation has an answer of this call already: the result takes
+		// its place.
+		yield(Batch{Before: before, Step: step, After: others, Messages: true, Replace: map[string]agui.Content{at: agui.Text(text)}})
+		return res
 	}
 	before = append(before, &agui.ToolCallResult{
 		MessageID: r.newID("result"), ToolCallID: c.id,
@@ -406,8 +428,10 @@ var ErrStopped = errors.New("the run was stopped")
 
 // Finish ends the run: closes what is open and takes unconfirmed predictions
 // back. Those of the client's own tools stay open where the run did not fail:
-// the client's answer decides them. The terminal event is Terminal's, in the same append.
-func (r *Run) Finish(err error) Batch {
+// the client's answer decides them; and so do calls that wait for a person's
+// approval, with which the run pauses. The terminal event is Terminal's, in the
+// same append.
+func (r *Run) Finish(now time.Time, err error) Batch {
 	out := r.closeText(r.closeReasoning(nil))
 	for _, c := range r.order {
 		if !c.ended {
@@ -415,8 +439,20 @@ func (r *Run) Finish(err error) Batch {
 			out = append(out, &agui.ToolCallEnd{ToolCallID: c.id})
 		}
 	}
-	step, open := r.session.Finish(func(_, tool string) bool { return err == nil && r.client[tool] })
-	return Batch{Before: out, Step: step, Open: open}
+	if err != nil {
+		r.asks = nil
+		step, _ := r.session.Finish(nil, false)
+		return Batch{Before: out, Step: step}
+	}
+	r.propose(now)
+	step, kept := r.session.Finish(func(id, tool string) bool { return r.held(id) || r.client[tool] }, len(r.asks) > 0)
+	b := Batch{Before: append(out, r.older()...), Step: step, Open: r.asks, Messages: len(r.asks) > 0}
+	for _, p := range kept {
+		if !r.held(p.Call) && (r.session.Predicts(p.Tool) || len(p.Patch) > 0) {
+			b.Open = append(b.Open, p)
+		}
+	}
+	return b
 }
 
 // Terminal is the run's last event: RUN_FINISHED for nil and ErrStopped, else
@@ -426,6 +462,9 @@ func (r *Run) Terminal(err error) agui.Event {
 	switch {
 	case err == nil:
 		done := &agui.RunFinished{ThreadID: r.input.ThreadID, RunID: r.input.RunID, Usage: usage}
+		if done.Outcome = Interrupted(r.asks); done.Outcome != nil {
+			return done
+		}
 		if pending := r.pending(); len(pending) > 0 {
 			done.Outcome = &agui.Outcome{Type: agui.OutcomeSuccess, PendingToolCallIDs: pending}
 		}
@@ -452,6 +491,11 @@ func (r *Run) pending() []string {
 	for _, c := range r.order {
 		if !c.answered && r.client[c.name] {
 			out = append(out, c.id)
+		}
+	}
+	for _, p := range r.asks {
+		if p.Ask.Confirm != "" {
+			out = append(out, p.Ask.Confirm)
 		}
 	}
 	return out

@@ -196,7 +196,7 @@ func (h *Handler) notFound(w http.ResponseWriter, r *http.Request) {
 
 // post runs the agent: RunAgentInput in, events out.
 func (h *Handler) post(w http.ResponseWriter, r *http.Request) {
-	input, ok := h.readInput(w, r)
+	input, resume, ok := h.readInput(w, r)
 	if !ok {
 		return
 	}
@@ -208,7 +208,7 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request) {
 	}
 	defer t.Close()
 	run, err := t.Run(ctx, thread.Request{
-		Input: input, Agent: h.run, Tools: h.agent.Tools(),
+		Input: input, Resume: resume, Agent: h.run, Tools: h.agent.Tools(),
 		Attach: forwarded(input, "attach"), Linger: h.opts.Linger, Supersede: forwarded(input, "supersede"),
 	})
 	if err != nil {
@@ -304,17 +304,21 @@ func (h *Handler) readBody(w http.ResponseWriter, r *http.Request) ([]byte, bool
 
 // readInput reads the request's body. Where it is no RunAgentInput it answers
 // the request itself.
-func (h *Handler) readInput(w http.ResponseWriter, r *http.Request) (*agui.RunAgentInput, bool) {
+func (h *Handler) readInput(w http.ResponseWriter, r *http.Request) (input *agui.RunAgentInput, resume jsondoc.Value, ok bool) {
 	media, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if charset := params["charset"]; err != nil || media != "application/json" || charset != "" && !strings.EqualFold(charset, "utf-8") {
 		fail(w, http.StatusUnsupportedMediaType, problem{Path: "Content-Type", Message: "send application/json in UTF-8"})
-		return nil, false
+		return nil, resume, false
 	}
 	body, ok := h.readBody(w, r)
 	if !ok {
-		return nil, false
+		return nil, resume, false
 	}
-	input, err := agui.DecodeInput(body, nil)
+	input, err = agui.DecodeInput(body, nil)
+	if rest, raw, found := withoutResume(body, err); found {
+		body, resume = rest, raw
+		input, err = agui.DecodeInput(body, nil)
+	}
 	if err != nil {
 		if named, ok := nameMessages(body, err); ok {
 			input, err = agui.DecodeInput(named, nil)
@@ -322,11 +326,11 @@ func (h *Handler) readInput(w http.ResponseWriter, r *http.Request) (*agui.RunAg
 	}
 	if err != nil {
 		fail(w, http.StatusBadRequest, inputProblem(err))
-		return nil, false
+		return nil, resume, false
 	}
 	if input.ThreadID == "" || len(input.ThreadID) > maxThreadID {
 		fail(w, http.StatusBadRequest, problem{Path: "/threadId", Message: "a thread id is a non-empty string of at most 64 KB"})
-		return nil, false
+		return nil, resume, false
 	}
 	if loneSurrogate.Match(body) {
 		// Half a character, as a front end makes it that cuts a text inside an
@@ -334,16 +338,32 @@ func (h *Handler) readInput(w http.ResponseWriter, r *http.Request) (*agui.RunAg
 		var bad *jsondoc.SyntaxError
 		if _, err := jsondoc.Parse(body, &jsondoc.ParseOptions{KeepLast: true}); errors.As(err, &bad) {
 			fail(w, http.StatusBadRequest, problem{Path: string(bad.Path), Message: bad.Reason, Offset: int(bad.Offset)})
-			return nil, false
+			return nil, resume, false
 		}
 	}
 	switch input.State.Kind() {
 	case jsondoc.KindAbsent, jsondoc.KindNull, jsondoc.KindObject:
 	default:
 		fail(w, http.StatusUnprocessableEntity, problem{Path: "/state", Message: "the state is an object, or null for none"})
-		return nil, false
+		return nil, resume, false
 	}
-	return input, true
+	return input, resume, true
+}
+
+// withoutResume takes the member resume out of a body that cannot be decoded
+// because of it: how an answer may be written is more than the protocol's list,
+// and one that is written wrongly is a refused resume, not a bad request.
+func withoutResume(body []byte, why error) (rest []byte, resume jsondoc.Value, found bool) {
+	var d *agui.DecodeError
+	if !errors.As(why, &d) || !strings.HasPrefix(string(d.Path), "/resume") {
+		return nil, resume, false
+	}
+	doc, err := jsondoc.Parse(body, &jsondoc.ParseOptions{KeepLast: true})
+	if err != nil {
+		return nil, resume, false
+	}
+	resume, found = doc.Get("resume")
+	return doc.Without("resume").AppendJSON(nil), resume, found
 }
 
 // loneSurrogate finds bodies that may hold one, so that others are not read

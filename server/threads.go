@@ -10,6 +10,7 @@ import (
 
 	"github.com/lockstep-go/lockstep/agui"
 	"github.com/lockstep-go/lockstep/jsondoc"
+	"github.com/lockstep-go/lockstep/run"
 	"github.com/lockstep-go/lockstep/thread"
 )
 
@@ -84,7 +85,11 @@ func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z
 
 // interrupts are the open ones.
 func interrupts(s thread.Snapshot) jsondoc.Value {
-	return jsondoc.Array()
+	list := []jsondoc.Value{}
+	for _, i := range run.Interrupts(s.Open) {
+		list = append(list, jsondoc.MustParse(string(i.AppendJSON(nil))))
+	}
+	return jsondoc.Array(list...)
 }
 
 // events answers GET P/threads/{id}/events: everything on the thread from a

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/lockstep-go/lockstep/jsondoc"
 	"github.com/lockstep-go/lockstep/jsonstream"
@@ -32,6 +33,26 @@ type Config struct {
 	// Rules make state, and other events, of tools' calls and results and of
 	// contents of the agent's.
 	Rules []Rule
+
+	// RequireConfirmation pauses a run before a tool that feeds the state by
+	// Predict: what it proposes is shown, the run ends with an interrupt, and
+	// the tool runs once a person has approved. Tools that need approval by
+	// themselves (tool.ApprovalRequired) pause with or without it.
+	RequireConfirmation bool
+
+	// ConfirmChanges asks in the way of older front ends instead of by an
+	// interrupt: CUSTOM function_approval_request and an unanswered call of
+	// confirm_changes. It implies RequireConfirmation.
+	ConfirmChanges bool
+
+	// Confirmation words the question and what is said after the decision. Where
+	// it has words for that the model is not asked again. Nil: the question of
+	// DefaultConfirmation, and the model speaks for itself.
+	Confirmation ConfirmationStrategy
+
+	// ConfirmWithin is how long a proposal waits for its decision before it is
+	// taken back by itself. Zero: for ever.
+	ConfirmWithin time.Duration
 
 	// Access limits what leaves the server and what clients may write.
 	Access Access
@@ -221,6 +242,11 @@ func (m *Model) Keeps() bool {
 // Predicts reports whether the tool's arguments feed the state.
 func (m *Model) Predicts(tool string) bool {
 	return slices.ContainsFunc(m.fields, func(f field) bool { return f.tool == tool })
+}
+
+// Confirms reports whether calls of the tool wait for a person's approval.
+func (m *Model) Confirms(tool string) bool {
+	return (m.cfg.RequireConfirmation || m.cfg.ConfirmChanges) && m.Predicts(tool)
 }
 
 // PredictState is the value of the CUSTOM event of that name, in the form that

@@ -28,6 +28,19 @@ func (DefaultConfirmation) Rejected(Proposal) string {
 	return "Nothing has been changed. What should I do instead?"
 }
 
+// ConfirmationTexts is a strategy of fixed texts. An empty Ask is
+// DefaultConfirmation's question; an empty Yes or No lets the model speak.
+type ConfirmationTexts struct{ Ask, Yes, No string }
+
+func (c ConfirmationTexts) Prompt(p Proposal) string {
+	if c.Ask == "" {
+		return DefaultConfirmation{}.Prompt(p)
+	}
+	return c.Ask
+}
+func (c ConfirmationTexts) Approved(Proposal) string { return c.Yes }
+func (c ConfirmationTexts) Rejected(Proposal) string { return c.No }
+
 // RecipeConfirmation is for agents that write recipes.
 type RecipeConfirmation struct{}
 

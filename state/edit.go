@@ -144,7 +144,7 @@ func (m *Model) Amend(open []Proposal, shown, wanted jsondoc.Value) []Proposal {
 			if !there || is.IsAbsent() || jsondoc.Equal(was, is) {
 				continue
 			}
-			have, ok := m.proposed(p).value(i)
+			have, ok := m.proposed(p, jsondoc.Value{}).value(i)
 			if !ok {
 				continue
 			}

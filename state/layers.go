@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/lockstep-go/lockstep/agui"
 	"github.com/lockstep-go/lockstep/jsondoc"
@@ -356,39 +355,4 @@ func (s *Session) mapResult(c *call, r Returned) (mapped, error) {
 		}
 	}
 	return out, nil
-}
-
-// Proposal is a decided-later call as the log keeps it: what it wants to write,
-// and what it was written on.
-type Proposal struct {
-	Call      string        // tool call id
-	Tool      string        // its name
-	Arguments jsondoc.Value // complete
-	// Base has, by JSON Pointer, what the model was shown at the predicted
-	// places; a place that was not there has no member.
-	Base jsondoc.Value
-	// Edited has, by JSON Pointer, what people made of the predicted values
-	// while they waited (Model.Amend); absent where nobody did.
-	Edited jsondoc.Value
-	// Expires is when it is taken back by itself; zero: never.
-	Expires time.Time
-}
-
-func (c *call) proposal() Proposal {
-	p := Proposal{Call: c.id, Tool: c.tool, Arguments: c.args, Base: jsondoc.Object(), Edited: c.edited}
-	for _, f := range c.fields {
-		if v, ok := c.base.At(f.target.Path); ok {
-			p.Base = p.Base.With(string(f.target.Path), v)
-		}
-	}
-	return p
-}
-
-// proposed is a call that waits for its decision since an earlier run.
-func (m *Model) proposed(p Proposal) *call {
-	c := &call{id: p.Call, tool: p.Tool, args: p.Arguments, complete: true, fields: m.fieldsOf(p.Tool), base: jsondoc.Object(), edited: p.Edited, argsFor: p.Arguments}
-	for at, v := range p.Base.Members() {
-		c.base = set(c.base, jsondoc.Pointer(at), v)
-	}
-	return c
 }

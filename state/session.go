@@ -70,7 +70,9 @@ const (
 func (m *Model) NewSession(doc Doc, open ...Proposal) *Session {
 	s := &Session{m: m, doc: doc, shown: m.Visible(doc.State), values: map[string]any{}}
 	for _, p := range open {
-		s.calls = append(s.calls, m.proposed(p))
+		if p.Call != "" {
+			s.calls = append(s.calls, m.proposed(p, doc.State))
+		}
 	}
 	s.doc.View = s.compose(doc.State, s.calls) // predictions ended with the run that made them
 	return s
@@ -83,6 +85,9 @@ func (s *Session) Decide(id string, failed error) error {
 	s.Ack()
 	return err
 }
+
+// Predicts reports whether the tool's arguments feed the state.
+func (s *Session) Predicts(tool string) bool { return s.m.Predicts(tool) }
 
 // Doc returns the documents as of the last acknowledged or observed entry.
 func (s *Session) Doc() Doc { return s.doc }
@@ -481,19 +486,22 @@ func (s *Session) commitNow(mark Mark, snapshot bool, next func(jsondoc.Value) (
 
 // Finish ends the run: overlays that nothing confirmed are taken back (S3),
 // except those of the calls that keep names, which are returned as proposals
-// for a later run to decide. nil keeps none.
-func (s *Session) Finish(keep func(call, tool string) bool) (Step, []Proposal) {
+// for a later run to decide; nil keeps none. show asks for the state as it is
+// shown then, also where nothing was taken back: a run that pauses says what it
+// proposes.
+func (s *Session) Finish(keep func(call, tool string) bool, show bool) (Step, []Proposal) {
 	var open []Proposal
 	var left []*call
 	for _, c := range s.calls {
-		if keep != nil && c.complete && c.failed == nil && keep(c.id, c.tool) && (len(c.fields) > 0 || len(c.changes) > 0) {
+		if keep != nil && c.complete && c.failed == nil && keep(c.id, c.tool) {
 			left = append(left, c)
-			open = append(open, c.proposal())
+			open = append(open, s.proposal(c))
 		}
 	}
+	show = show && (s.m.Keeps() || !s.doc.State.IsAbsent())
 	return s.offer(nil, func() Step {
 		view := s.compose(s.doc.State, left)
-		if jsondoc.Equal(view, s.doc.View) {
+		if !show && jsondoc.Equal(view, s.doc.View) {
 			return Step{after: s.doc}
 		}
 		return Step{

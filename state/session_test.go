@@ -111,7 +111,7 @@ func (f *follower) call(id, tool, args string, cut int) {
 
 func (f *follower) finish() {
 	f.t.Helper()
-	st, _ := f.s.Finish(nil)
+	st, _ := f.s.Finish(nil, false)
 	f.step(st)
 }
 

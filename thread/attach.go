@@ -5,6 +5,7 @@ import (
 
 	"github.com/lockstep-go/lockstep/agui"
 	"github.com/lockstep-go/lockstep/jsondoc"
+	"github.com/lockstep-go/lockstep/run"
 	"github.com/lockstep-go/lockstep/state"
 )
 
@@ -70,7 +71,7 @@ func (s Snapshot) Prelude(threadID string) []agui.Event {
 		&agui.MessagesSnapshot{Messages: s.Messages},
 	}
 	if s.Active == nil {
-		return append(out, &agui.RunFinished{ThreadID: threadID, RunID: runID})
+		return append(out, &agui.RunFinished{ThreadID: threadID, RunID: runID, Outcome: run.Interrupted(s.Open)})
 	}
 	return append(out, s.openers...)
 }
@@ -90,6 +91,7 @@ func (t *Thread) Watch() (release func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.watchers++
+	t.planExpiry()
 	released := false
 	return func() {
 		t.mu.Lock()
@@ -109,6 +111,7 @@ func (t *Thread) unwatched() {
 	// A run that waits for the thread may replace one that nobody watches.
 	close(t.grown)
 	t.grown = make(chan struct{})
+	t.planExpiry()
 	d := t.driver
 	if d == nil || !d.req.Attach || d.req.Linger < 0 {
 		return

@@ -82,7 +82,7 @@ func (f *fold) compactable() uint64 {
 	}
 	for _, p := range f.open {
 		for _, r := range f.runs {
-			if r.last > 0 && r.first <= f.proposed[p.Call] && f.proposed[p.Call] <= r.last {
+			if r.last > 0 && r.first <= f.proposed[p.Key()] && f.proposed[p.Key()] <= r.last {
 				upTo = min(upTo, r.first-1)
 			}
 		}
@@ -122,8 +122,8 @@ func (f *fold) compactedRun(entries []Entry) []Entry {
 	template := entries[len(entries)-1]
 	for _, e := range entries {
 		record := e
-		record.Event, record.Lease, record.Left = nil, nil, 0
-		keep := record.Change != nil || record.Proposal != nil || record.Settled != "" || record.Undoes != ""
+		record.Event, record.Lease, record.Left, record.Started = nil, nil, 0, ""
+		keep := record.Change != nil || record.Proposal != nil || record.Settled != "" || record.Answer.ID != "" || record.Undoes != ""
 		switch ev := e.Event.(type) {
 		case *agui.RunStarted:
 			template.Run = e.Run
@@ -146,7 +146,7 @@ func (f *fold) compactedRun(entries []Entry) []Entry {
 	}
 	if d, ok := f.docAt(template.Seq); ok && view != nil {
 		e := *view
-		e.Change, e.Proposal, e.Settled, e.Undoes, e.Lease, e.Left = nil, nil, "", "", nil, 0
+		e = Entry{Time: e.Time, Run: e.Run, Author: e.Author}
 		e.Event = &agui.StateSnapshot{Snapshot: d.View}
 		// With the last change, where there is one: the short form must not be
 		// longer than the run was.

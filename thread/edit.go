@@ -156,7 +156,7 @@ func (t *Thread) edit(f *fold, e Edit) (Edited, []draft, error) {
 		drafts = append([]draft{d}, after...)
 	} else {
 		d.event = &agui.StateSnapshot{Snapshot: edited.View}
-		drafts = t.ownRun(f, key, append([]draft{d}, after...))
+		drafts = t.ownRun(f, key, append([]draft{d}, after...), f.open)
 		out.Position = Position{Epoch: f.head.Epoch, Seq: f.head.Seq + uint64(len(drafts))}
 	}
 	return out, drafts, nil
@@ -164,7 +164,9 @@ func (t *Thread) edit(f *fold, e Edit) (Edited, []draft, error) {
 
 // ownRun puts what changes the view while no run is active into a run of its
 // own, so that stock clients take it.
-func (t *Thread) ownRun(f *fold, key string, inside []draft) []draft {
+//
+// open are the proposals that are open behind it.
+func (t *Thread) ownRun(f *fold, key string, inside []draft, open []state.Proposal) []draft {
 	runID := ownRunID(f.head.Seq + 1)
 	mark := inside[0].mark
 	drafts := []draft{{run: key, mark: mark, event: &agui.RunStarted{
@@ -172,7 +174,7 @@ func (t *Thread) ownRun(f *fold, key string, inside []draft) []draft {
 		Input: &agui.RunAgentInput{ThreadID: t.key.ID, RunID: runID, Messages: []agui.Message{}, Tools: []agui.Tool{}, Context: []agui.Context{}},
 	}}}
 	drafts = append(drafts, inside...)
-	return append(drafts, draft{run: key, mark: mark, event: &agui.RunFinished{ThreadID: t.key.ID, RunID: runID}})
+	return append(drafts, draft{run: key, mark: mark, event: &agui.RunFinished{ThreadID: t.key.ID, RunID: runID, Outcome: run.Interrupted(open)}})
 }
 
 // ownRunID names a run that nobody posted by the number of its RUN_STARTED.
@@ -293,7 +295,7 @@ func (t *Thread) Undo(ctx context.Context) (Edited, error) {
 		key, mark := run.NewID("undo"), state.Mark{By: state.ByUser}
 		view := t.model.NewSession(state.Doc{State: back}).Doc().View
 		d := draft{run: key, mark: mark, view: view, change: state.Change(f.doc.State, back), undoes: undoes, event: &agui.StateSnapshot{Snapshot: view}}
-		drafts := t.ownRun(f, key, []draft{d})
+		drafts := t.ownRun(f, key, []draft{d}, nil)
 		out = Edited{Position: Position{Epoch: f.head.Epoch, Seq: f.head.Seq + uint64(len(drafts))}, Revision: f.revision}
 		if d.change != nil {
 			out.Revision++

@@ -18,15 +18,18 @@ type fold struct {
 	revision uint64
 	reduced  agui.Reducer // messages; and the view, which doc.View repeats
 	active   *activeRun
-	open     []state.Proposal  // not decided yet, oldest first
-	proposed map[string]uint64 // where each was made, by call
-	runs     []runRecord       // newest last, bounded
-	shown    []shownDoc        // documents at state events and changes, oldest first, bounded
-	changes  []changeRecord    // newest last, bounded
-	undone   map[string]bool   // runs that were undone
-	origins  map[string]origin // where each message began, those of branches that were left too
-	newest   uint64            // where the newest message began
-	openers  []agui.Event      // of what is open on the wire, in order
+	open     []state.Proposal    // not decided yet, oldest first
+	proposed map[string]uint64   // where each was made, by key
+	answers  map[string]Answered // to interrupts that are decided, by interruptId
+	decided  []decidedProposal   // by the active run, and not started yet
+	confirms map[string]bool     // calls of confirm_changes
+	runs     []runRecord         // newest last, bounded
+	shown    []shownDoc          // documents at state events and changes, oldest first, bounded
+	changes  []changeRecord      // newest last, bounded
+	undone   map[string]bool     // runs that were undone
+	origins  map[string]origin   // where each message began, those of branches that were left too
+	newest   uint64              // where the newest message began
+	openers  []agui.Event        // of what is open on the wire, in order
 }
 
 // activeRun is a run without a terminal event yet.
@@ -45,6 +48,12 @@ type runRecord struct {
 	own         bool      // an edit or an undo, which nobody posted
 	cut         bool      // the one who posted it did not see its end
 	left        uint64    // how far that connection was written; 0: not known
+}
+
+// decidedProposal is an approved proposal whose tool has not been started.
+type decidedProposal struct {
+	run      string
+	proposal state.Proposal
 }
 
 // origin is where a message began.
@@ -127,21 +136,43 @@ func isDelta(e agui.Event) bool { _, is := e.(*agui.StateDelta); return is }
 // propose keeps the list of what waits for a decision.
 func (f *fold) propose(e Entry) {
 	if e.Settled != "" {
-		f.open = slices.DeleteFunc(slices.Clone(f.open), func(p state.Proposal) bool { return p.Call == e.Settled })
+		for _, p := range f.open {
+			if p.Key() == e.Settled && e.Answer.Approved {
+				f.decided = append(f.decided[:len(f.decided):len(f.decided)], decidedProposal{run: e.Run, proposal: p})
+			}
+		}
+		f.open = slices.DeleteFunc(slices.Clone(f.open), func(p state.Proposal) bool { return p.Key() == e.Settled })
+	}
+	if e.Answer.ID != "" {
+		if f.answers == nil {
+			f.answers = map[string]Answered{}
+		}
+		f.answers[e.Answer.ID] = e.Answer
+	}
+	if e.Started != "" {
+		f.decided = slices.DeleteFunc(slices.Clone(f.decided), func(d decidedProposal) bool { return d.proposal.Key() == e.Started })
 	}
 	if e.Proposal == nil {
 		return
+	}
+	p := *e.Proposal
+	delete(f.answers, p.Ask.ID) // one that is open again
+	if p.Ask.Confirm != "" {
+		if f.confirms == nil {
+			f.confirms = map[string]bool{}
+		}
+		f.confirms[p.Ask.Confirm] = true
 	}
 	if f.proposed == nil {
 		f.proposed = map[string]uint64{}
 	}
 	f.open = slices.Clone(f.open)
-	if i := slices.IndexFunc(f.open, func(p state.Proposal) bool { return p.Call == e.Proposal.Call }); i >= 0 {
-		f.open[i] = *e.Proposal // edited while it waits
+	if i := slices.IndexFunc(f.open, func(o state.Proposal) bool { return o.Key() == p.Key() }); i >= 0 {
+		f.open[i] = p // edited while it waits
 		return
 	}
-	f.open = append(f.open, *e.Proposal)
-	f.proposed[e.Proposal.Call] = e.Seq
+	f.open = append(f.open, p)
+	f.proposed[p.Key()] = e.Seq
 }
 
 // event adds what viewers get.
@@ -196,7 +227,7 @@ func (f *fold) ended(e Entry, cut bool) {
 		r.last, r.end = e.Seq, f.doc
 		r.cut = r.cut || cut
 	}
-	f.active, f.openers = nil, nil
+	f.active, f.openers, f.decided = nil, nil, nil
 }
 
 // note remembers where a message began.

@@ -5,6 +5,7 @@ import (
 	"github.com/lockstep-go/lockstep/jsondoc"
 	"github.com/lockstep-go/lockstep/run"
 	"github.com/lockstep-go/lockstep/state"
+	"github.com/lockstep-go/lockstep/tool"
 )
 
 // posted is what a client's request is read as, against the log.
@@ -27,13 +28,13 @@ func lockstepProps(in *agui.RunAgentInput) jsondoc.Value {
 
 // readPosted reads messages and state as edits of what the client was shown
 // (S2, T7).
-func (f *fold) readPosted(in *agui.RunAgentInput) posted {
+func (f *fold) readPosted(in *agui.RunAgentInput, tools []tool.Tool) posted {
 	var out posted
-	explicit, named := f.named(in)
+	explicit, stated, named := f.named(in)
 	if log := f.messages(); len(log) == 0 {
 		f.readHistory(in, &out)
 	} else {
-		f.readMessages(in, log, explicit, named, &out)
+		f.readMessages(in, log, f.openCalls(log, tools), explicit, stated, &out)
 	}
 	// An empty object is what clients hold before they are told anything: it is
 	// an edit that removes everything only where the client says what it edits.
@@ -58,15 +59,19 @@ func (f *fold) readPosted(in *agui.RunAgentInput) posted {
 	return out
 }
 
-// named is the position that the client says its state is an edit of.
-func (f *fold) named(in *agui.RunAgentInput) (seq uint64, ok bool) {
+// named is the position that the client says it was shown last. known says that
+// the fold still has the documents of then. One that is too old for that says all
+// the same what the client has not seen.
+func (f *fold) named(in *agui.RunAgentInput) (seq uint64, stated, known bool) {
 	p, _ := lockstepProps(in).Get("base")
 	pos, err := ParsePosition(p.Str())
-	if err != nil || !f.reaches(pos) {
-		return 0, false
+	if err != nil || pos.Epoch != f.head.Epoch || pos.Seq > f.head.Seq {
+		return 0, false, false
 	}
-	_, ok = f.docAt(pos.Seq)
-	return pos.Seq, ok
+	if f.reaches(pos) {
+		_, known = f.docAt(pos.Seq)
+	}
+	return pos.Seq, true, known
 }
 
 // reaches reports whether the log goes on from a position: it is of this log,
@@ -126,7 +131,7 @@ func (f *fold) readHistory(in *agui.RunAgentInput, out *posted) {
 // readMessages reads the messages of a thread that has some. The log's messages
 // win. New are, behind the last known one, user messages, and tool results for
 // calls that the log knows as open.
-func (f *fold) readMessages(in *agui.RunAgentInput, log []agui.Message, base uint64, named bool, out *posted) {
+func (f *fold) readMessages(in *agui.RunAgentInput, log []agui.Message, open map[string]bool, base uint64, named bool, out *posted) {
 	at := make(map[string]int, len(log))
 	for i, m := range log {
 		at[m.ID] = i
@@ -140,7 +145,7 @@ func (f *fold) readMessages(in *agui.RunAgentInput, log []agui.Message, base uin
 			stale = true
 		}
 	}
-	open, known := openCalls(log), map[string]bool{}
+	known := map[string]bool{}
 	for id := range f.origins {
 		known[id] = true
 	}
@@ -232,15 +237,29 @@ func withID(m agui.Message, known map[string]bool) agui.Message {
 	return m
 }
 
-// openCalls are the calls of a conversation that nothing has answered.
-func openCalls(messages []agui.Message) map[string]bool {
+// openCalls are the calls of a conversation that a client's message may answer:
+// those that nothing has answered and that are not the agent's own to run. A
+// message for a call that waits for approval is no answer: a decision is given
+// by resume.
+func (f *fold) openCalls(messages []agui.Message, tools []tool.Tool) map[string]bool {
+	own := map[string]bool{}
+	for _, t := range tools {
+		own[t.Name()] = true
+	}
 	open := map[string]bool{}
 	for _, m := range messages {
 		for _, c := range m.ToolCalls {
-			open[c.ID] = true
+			if !own[c.Function.Name] {
+				open[c.ID] = true
+			}
 		}
 		if m.Role == agui.RoleTool {
 			delete(open, m.ToolCallID)
+		}
+	}
+	for _, p := range f.open {
+		if p.Asked() {
+			delete(open, p.Call)
 		}
 	}
 	return open

@@ -22,8 +22,14 @@ func (t *Thread) recover(ctx context.Context) error {
 	for i := len(t.fold.openers) - 1; i >= 0; i-- {
 		drafts = append(drafts, draft{run: a.key, mark: mark, event: closer(t.fold.openers[i])})
 	}
+	open := t.fold.open
+	for _, d := range t.fold.decided {
+		// Approved, and its tool was not started: it can be approved again.
+		open = append(open[:len(open):len(open)], d.proposal)
+		drafts = append(drafts, draft{run: a.key, mark: mark, proposal: &d.proposal})
+	}
 	if a.snapshotted {
-		view := t.model.NewSession(t.fold.doc, t.fold.open...).Doc().View
+		view := t.model.NewSession(t.fold.doc, open...).Doc().View
 		drafts = append(drafts, draft{run: a.key, mark: mark, view: view, event: &agui.StateSnapshot{Snapshot: view}})
 	}
 	lost := agui.NewError(agui.CodeOwnerLost, "The server that ran this was stopped. What was done is kept; ask again for the rest.", nil)

@@ -27,6 +27,9 @@ type Request struct {
 	// Tools are the agent's own, so that a client's tool of the same name is
 	// not taken for the client's to answer.
 	Tools []tool.Tool
+	// Resume is the member resume of the input as it was posted, where it is no
+	// list of agui.ResumeEntry; absent: Input has it.
+	Resume jsondoc.Value
 	// Attach says that the run does not end with the one who started it: it
 	// goes on for Linger while nobody watches the thread (see Thread.Watch).
 	// Negative: for ever.
@@ -123,51 +126,68 @@ func (t *Thread) Run(ctx context.Context, req Request) (*Run, error) {
 // nothing to ask the agent.
 func (t *Thread) begin(f *fold, key string, req Request) (*driver, []draft, error) {
 	in := req.Input
-	news := f.readPosted(in)
+	news := f.readPosted(in, req.Tools)
 	system := state.Mark{By: state.BySystem}
-	drafts := []draft{
-		{run: key, mark: system, lease: &Lease{Owner: t.threads.owner, Until: time.Now().Add(t.threads.opts.RunLimit)}},
-		{run: key, mark: state.Mark{By: state.ByUser}, event: run.Opening(in, news.fresh)},
-	}
-	session, settled, err := t.beginState(f, key, news)
-	if err != nil {
-		return nil, nil, err
-	}
-	drafts = append(drafts, settled...)
-	if len(in.Resume) > 0 {
-		// No run has paused here, so there is nothing that could be resumed.
-		err := agui.NewError(agui.CodeResumeNotFound, "There is no open interrupt with this id.", nil)
-		return nil, append(drafts, draft{run: key, mark: system, event: agui.RunErrorFor(err)}), nil
+	answers, refused := f.resume(in, req.Resume, news, req.Tools, time.Now())
+	if refused != nil {
+		// Nothing of the request counts but the state: an edit is not lost.
+		answers, news.fresh, news.branch = resumed{}, nil, nil
 	}
 	if len(news.dropped) > 0 {
 		t.threads.opts.Logger.Info("posted messages were dropped: not the user's, or not new", "thread", t.key.ID, "run", key, "messages", news.dropped)
 	}
+	drafts := []draft{
+		{run: key, mark: system, lease: &Lease{Owner: t.threads.owner, Until: time.Now().Add(t.threads.opts.RunLimit)}},
+		{run: key, mark: state.Mark{By: state.ByUser}, event: run.Opening(in, news.fresh)},
+	}
+	drafts = append(drafts, answers.drafts(key, t.newID)...)
+	session, settled, err := t.beginState(f, key, news, &answers)
+	if err != nil {
+		return nil, nil, err
+	}
+	drafts = append(drafts, settled...)
+	if refused != nil {
+		return nil, append(drafts, draft{run: key, mark: system, event: agui.RunErrorFor(refused)}), nil
+	}
 	if news.branch != nil {
 		drafts = append(drafts, draft{run: key, mark: system, event: &agui.MessagesSnapshot{Messages: slices.Concat(news.branch, news.fresh)}})
 	}
-	if !news.news() {
+	if !news.news() && len(answers.decided) == 0 {
 		if all := f.messages(); len(all) > 0 {
 			drafts = append(drafts, draft{run: key, mark: system, event: &agui.MessagesSnapshot{Messages: all}})
 		}
-		return nil, append(drafts, draft{run: key, mark: system, event: &agui.RunFinished{ThreadID: in.ThreadID, RunID: in.RunID}}), nil
+		return nil, append(drafts, draft{run: key, mark: system, event: &agui.RunFinished{ThreadID: in.ThreadID, RunID: in.RunID, Outcome: run.Interrupted(f.open)}}), nil
 	}
 	if v := t.model.PredictState(); !v.IsAbsent() {
 		drafts = append(drafts, draft{run: key, mark: system, event: &agui.Custom{Name: "PredictState", Value: v}})
 	}
+	closing := ""
+	if !slices.ContainsFunc(news.fresh, func(m agui.Message) bool { return m.Role == agui.RoleUser }) {
+		closing = run.Closing(t.model.Config().Confirmation, answers.decided)
+	}
 	return &driver{
 		thread: t, key: key, req: req, session: session, box: newMailbox(),
 		seen: f.head.Seq + uint64(len(drafts)), done: make(chan struct{}),
+		decided: answers.decided, closing: closing,
 		run: run.New(run.Options{
 			Input: in, Session: session, Tools: req.Tools, NewID: t.threads.opts.NewID,
+			Model: t.model, Decided: answers.decided,
 			Logger: t.threads.opts.Logger.With("thread", t.key.ID, "run", key),
 		}),
 	}, drafts, nil
 }
 
+func (t *Thread) newID(prefix string) string {
+	if t.threads.opts.NewID != nil {
+		return t.threads.opts.NewID(prefix)
+	}
+	return run.NewID(prefix)
+}
+
 // beginState reads what the client posted as an edit, decides the proposals
 // that its messages answer, and makes the snapshot that the run begins with. An
 // agent that keeps no state, on a thread without any, gets none.
-func (t *Thread) beginState(f *fold, key string, news posted) (*state.Session, []draft, error) {
+func (t *Thread) beginState(f *fold, key string, news posted, answers *resumed) (*state.Session, []draft, error) {
 	m := t.model
 	if !m.Keeps() && f.revision == 0 {
 		return m.NewSession(f.doc), nil, nil
@@ -198,8 +218,9 @@ func (t *Thread) beginState(f *fold, key string, news posted) (*state.Session, [
 		}
 	}
 	session := m.NewSession(edited.Doc, open...)
+	lost := answers.apply(session)
 	for _, msg := range news.fresh {
-		if msg.Role != agui.RoleTool || !slices.ContainsFunc(open, func(p state.Proposal) bool { return p.Call == msg.ToolCallID }) {
+		if msg.Role != agui.RoleTool || !slices.ContainsFunc(open, func(p state.Proposal) bool { return p.Call == msg.ToolCallID && !p.Asked() }) {
 			continue
 		}
 		// What the client did so far is its own change: an undo of the agent's
@@ -222,6 +243,9 @@ func (t *Thread) beginState(f *fold, key string, news posted) (*state.Session, [
 	})
 	if len(edited.Conflicts) > 0 {
 		drafts = append(drafts, draft{run: key, mark: mark, event: state.ConflictEvent(edited.Conflicts, state.ClientWins)})
+	}
+	if len(lost) > 0 {
+		drafts = append(drafts, draft{run: key, mark: mark, event: state.ConflictEvent(lost, state.RejectResult)})
 	}
 	return session, drafts, nil
 }
@@ -333,6 +357,8 @@ type driver struct {
 	run     *run.Run
 	box     *mailbox
 	seen    uint64 // the log as the session knows it
+	decided []run.Decision
+	closing string // what is said instead of asking the model; the driver's goroutine's
 	cancel  context.CancelCauseFunc
 	linger  *time.Timer   // under the thread's mu; nil: not counting
 	done    chan struct{} // the terminal event is in the log
@@ -400,13 +426,18 @@ func (d *driver) read(ctx context.Context) {
 		}()
 		t := d.thread
 		t.mu.Lock()
-		history := run.Messages(t.fold.messages(), d.req.Input.Context)
+		history := t.fold.prompt(d.decided, d.req.Input.Context)
 		t.mu.Unlock()
 		opts := append(run.AgentOptions(d.req.Input),
 			agent.Stream(true),
 			agent.WithBeforeModel(d.beforeModel),
 			agent.WithGate(d.gate),
 			agent.WithAfterTool(d.afterTool))
+		for _, one := range d.decided {
+			if one.Proposal.Call != "" {
+				opts = append(opts, agent.WithOpenCall(one.Proposal.Call))
+			}
+		}
 		for u, err := range d.req.Agent(ctx, history, opts...) {
 			if err != nil {
 				return err
@@ -459,8 +490,17 @@ func (d *driver) ask(ctx context.Context, f func()) error {
 // beforeModel puts the state before the model, once, as it is now (S7).
 func (d *driver) beforeModel(ctx context.Context, messages []*message.Message) ([]*message.Message, error) {
 	var shown jsondoc.Value
-	if err := d.ask(ctx, func() { shown = d.session.ModelCall() }); err != nil {
+	closing := false
+	err := d.ask(ctx, func() {
+		if closing = d.closing != ""; !closing {
+			shown = d.session.ModelCall()
+		}
+	})
+	if err != nil {
 		return nil, err
+	}
+	if closing {
+		return nil, errClosing
 	}
 	text, ok := d.thread.model.Prompt(shown)
 	if !ok {
@@ -469,16 +509,25 @@ func (d *driver) beforeModel(ctx context.Context, messages []*message.Message) (
 	return run.Inject(messages, text), nil
 }
 
-// gate keeps a call from running whose arguments cannot be used.
+// errClosing ends the agent's stream where what is left to say is configured.
+var errClosing = errors.New("the decision has a text of its own")
+
+// gate keeps a call from running whose arguments cannot be used, or that waits
+// for a person. That an approved one begins is logged first: from then on a
+// crash must not make it run twice.
 func (d *driver) gate(ctx context.Context, call *message.FunctionCallContent) agent.Decision {
-	var invalid error
-	if err := d.ask(ctx, func() { invalid = d.run.Gate(call.CallID) }); err != nil {
+	decision := agent.HoldCall()
+	var failed error
+	err := d.ask(ctx, func() {
+		decision = d.run.Gate(call.CallID)
+		if slices.ContainsFunc(d.decided, func(o run.Decision) bool { return o.Proposal.Call == call.CallID && o.Approved }) {
+			failed = d.append(run.Batch{Started: call.CallID})
+		}
+	})
+	if err != nil || failed != nil {
 		return agent.HoldCall()
 	}
-	if invalid != nil {
-		return agent.RejectCall("Error: " + invalid.Error())
-	}
-	return agent.Decision{}
+	return decision
 }
 
 // afterTool logs a tool's result before the model sees it, so that a result
@@ -486,6 +535,11 @@ func (d *driver) gate(ctx context.Context, call *message.FunctionCallContent) ag
 func (d *driver) afterTool(ctx context.Context, _ *message.FunctionCallContent, res *message.FunctionResultContent) (*message.FunctionResultContent, error) {
 	var failed error
 	err := d.ask(ctx, func() {
+		defer func() {
+			if res.Error != nil && !errors.Is(res.Error, agent.ErrRejected) {
+				d.closing = "" // it did not come to what the text says
+			}
+		}()
 		res = d.run.ToolResult(time.Now(), res, func(b run.Batch) bool {
 			failed = d.append(b)
 			return failed == nil
@@ -554,10 +608,13 @@ func (d *driver) Posted() jsondoc.Value { return d.req.Input.State }
 func (d *driver) drive(ctx context.Context) {
 	err := d.work(ctx)
 	d.box.close()
+	if errors.Is(err, errClosing) {
+		err = d.append(d.run.Say(d.closing))
+	}
 	if err != nil && !errors.Is(err, run.ErrStopped) {
 		d.thread.threads.opts.Logger.Error("a run failed", "thread", d.thread.key.ID, "run", d.key, "error", err)
 	}
-	b := d.run.Finish(err)
+	b := d.run.Finish(time.Now(), err)
 	b.After = append(b.After, d.run.Terminal(err))
 	if failed := d.append(b); failed != nil {
 		d.thread.threads.opts.Logger.Error("the end of a run could not be logged", "thread", d.thread.key.ID, "run", d.key, "error", failed)
@@ -632,6 +689,16 @@ func (d *driver) append(b run.Batch) error {
 		for _, p := range b.Open {
 			drafts = append(drafts, draft{run: d.key, mark: agentMark, proposal: &p})
 		}
+		if b.Started != "" {
+			drafts = append(drafts, draft{run: d.key, mark: agentMark, started: b.Started})
+		}
+		if b.Messages {
+			all, err := f.conversation(b)
+			if err != nil {
+				return nil, err
+			}
+			drafts = append(drafts, draft{run: d.key, mark: agentMark, event: &agui.MessagesSnapshot{Messages: all}})
+		}
 		for _, e := range b.After {
 			drafts = append(drafts, draft{run: d.key, mark: agentMark, event: e})
 		}
@@ -644,4 +711,21 @@ func (d *driver) append(b run.Batch) error {
 	d.session.Ack()
 	d.seen = behind
 	return nil
+}
+
+// conversation is what the messages are behind a batch.
+func (f *fold) conversation(b run.Batch) ([]agui.Message, error) {
+	after := agui.NewReducer(f.messages(), jsondoc.Value{})
+	for _, e := range b.Before {
+		if err := after.Apply(e); err != nil {
+			return nil, err
+		}
+	}
+	all := slices.Clone(after.Messages())
+	for i, m := range all {
+		if c, ok := b.Replace[m.ID]; ok {
+			all[i].Content = c
+		}
+	}
+	return all, nil
 }

@@ -58,8 +58,14 @@ type Entry struct {
 	Lease  *Lease        // who may append for a run; nil: says nothing
 	// Proposal is what a run left to be decided later; nil: nothing.
 	Proposal *state.Proposal
-	// Settled is the call whose proposal is decided now; empty: none.
+	// Settled is the key of the proposal that is decided now; empty: none.
 	Settled string
+	// Answer is how: what a person answered, for the same answer to be known
+	// again. The zero Answer: by the result of the client's own tool.
+	Answer Answered
+	// Started is the approved call whose tool is started now; empty: none. Until
+	// then an approval can be given again after a crash: nothing has run.
+	Started string
 	// Left is the position that the connection of the one who posted Run was
 	// written up to when it ended before the run did; 0: says nothing (S2).
 	Left uint64
@@ -70,6 +76,13 @@ type Entry struct {
 	Floor bool
 }
 
+// Answered is the record of an answer to an interrupt.
+type Answered struct {
+	ID       string // interruptId
+	Said     string // equal for equal answers; "expired" where none came in time
+	Approved bool
+}
+
 // Lease says which process drives a run.
 type Lease struct {
 	Owner string
@@ -77,22 +90,28 @@ type Lease struct {
 }
 
 // Store keeps logs. Implementations are safe for concurrent use; package
-// storetest decides who may be one.
+// storetest decides who may be one. They keep entries by [AppendEntry] or as
+// they are: what that makes uniform a writer must not rely on.
 type Store interface {
 	// Append adds entries whose Seq are after.Seq+1, after.Seq+2 …, all or none,
 	// if and only if after is where the log ends. Otherwise it fails with
 	// *ConflictError. A log that is not there ends at 0 and is made with
 	// after's epoch: the writer chooses it, because the first entries may name
-	// their own positions. When Append returns nil the entries are as durable
-	// as the store promises.
+	// their own positions. Of no entries only the head is checked. When Append
+	// returns nil the entries are as durable as the store promises; after
+	// another error than *ConflictError they may be stored or not, and Head says
+	// which.
 	Append(ctx context.Context, key Key, after Head, entries []Entry) error
 
-	// Read yields the entries behind after, in order, up to the end as it was
-	// at some moment during the call.
+	// Read yields the entries behind after, in order, as the log was at one
+	// moment during the call: what is appended, compacted or forgotten while the
+	// loop runs is not seen.
 	Read(ctx context.Context, key Key, after uint64) iter.Seq2[Entry, error]
 
 	// Tail is Read without an end: it waits for new entries until ctx is done,
-	// whose error ends it.
+	// whose error ends it. Of a log that is not there yet it waits for the first
+	// one. When the log that it follows is forgotten it ends with
+	// *ConflictError, because the numbers of the next one mean something else.
 	Tail(ctx context.Context, key Key, after uint64) iter.Seq2[Entry, error]
 
 	// Head says where the log ends. A log that is not there has the zero Head.
@@ -100,28 +119,76 @@ type Store interface {
 
 	// Compact replaces the entries behind after up to and including upTo by
 	// others, whose Seq grow and are among theirs. It fails with *ConflictError
-	// where head is not where the log ends. Where all entries go and none come
+	// where head is not where the log ends; that stays. Where all entries go and none come
 	// the log is forgotten: the next Append makes a new one.
 	Compact(ctx context.Context, key Key, head Head, after, upTo uint64, entries []Entry) error
 
 	// List returns the logs of an agent's principal, the one that was appended
-	// to last first, at most limit of them (limit > 0). after is the ID of the
-	// last one of the page before and its Updated, or the zero Listed for the
-	// first page: logs that are appended to meanwhile are not returned twice
-	// behind it.
+	// to last first, at most limit of them (limit > 0). after is the last one of
+	// the page before, or the zero Listed for the first page: logs that are
+	// appended to meanwhile are not returned twice behind it.
 	List(ctx context.Context, agent, principal string, after Listed, limit int) ([]Listed, error)
+}
+
+// CheckAppend checks what every store asks of an append before it looks at the
+// log: a thread's ID, an epoch, and entries that follow on after.
+func CheckAppend(key Key, after Head, entries []Entry) error {
+	switch {
+	case key.ID == "":
+		return errors.New("thread: an append needs a thread ID")
+	case after.Epoch == "":
+		return fmt.Errorf("thread: the append to thread %q names no epoch", clipped(key.ID))
+	}
+	for i, e := range entries {
+		if want := after.Seq + uint64(i) + 1; e.Seq != want {
+			return fmt.Errorf("thread: entry %d of the append to thread %q has seq %d, want %d", i, clipped(key.ID), e.Seq, want)
+		}
+	}
+	return nil
+}
+
+// CheckCompact checks what every store asks of a compaction whose head is the
+// log's.
+func CheckCompact(key Key, head Head, after, upTo uint64, entries []Entry) error {
+	if upTo > head.Seq || after > upTo {
+		return fmt.Errorf("thread: thread %q ends at %d and cannot be compacted from %d up to %d", clipped(key.ID), head.Seq, after, upTo)
+	}
+	last := after
+	for i, e := range entries {
+		if e.Seq <= last || e.Seq > upTo {
+			return fmt.Errorf("thread: entry %d of the compaction of thread %q has seq %d, want one from %d to %d", i, clipped(key.ID), e.Seq, last+1, upTo)
+		}
+		last = e.Seq
+	}
+	return nil
+}
+
+// clipped bounds what an ID from outside may put into an error.
+func clipped(id string) string {
+	const most = 100
+	if len(id) > most {
+		return id[:most] + "…"
+	}
+	return id
 }
 
 // Listed is a log in a list.
 type Listed struct {
-	ID      string
-	Updated time.Time // of the last append, in milliseconds
+	ID string
+	// Updated is the latest time of the log's appends, each counted by its last
+	// entry: in UTC and whole milliseconds. It never goes back, so that a clock
+	// that does takes no log to a page that was read already.
+	Updated time.Time
 }
 
-// ConflictError says that a log's head is elsewhere.
+// ConflictError says that a log's head is elsewhere: at Head, or nowhere where
+// that is zero, because there is no such log.
 type ConflictError struct{ Head Head }
 
 func (e *ConflictError) Error() string {
+	if e.Head == (Head{}) {
+		return "thread: there is no such log, or it was forgotten"
+	}
 	return "thread: the log has moved on to " + e.Head.String()
 }
 

@@ -150,7 +150,8 @@ type Thread struct {
 	grown   chan struct{} // closed and made anew when the log grows
 	driver  *driver       // of the active run, when it runs here
 
-	watchers int // viewers that count for linger
+	watchers int         // viewers that count for linger
+	expiry   *time.Timer // takes the next expired proposal back while somebody watches
 }
 
 // Open loads a thread of the agent whose state is the model's. An unknown one is
@@ -187,6 +188,9 @@ func (t *Thread) refresh(ctx context.Context) error {
 		return err
 	}
 	if err := t.recover(ctx); err != nil {
+		return err
+	}
+	if err := t.expire(ctx); err != nil {
 		return err
 	}
 	t.mu.Lock()
@@ -266,6 +270,9 @@ func (t *Thread) take(e Entry) error {
 		return err
 	}
 	t.ring.push(&Published{Entry: e, epoch: t.fold.head.Epoch})
+	if e.Proposal != nil || e.Settled != "" {
+		t.planExpiry()
+	}
 	close(t.grown)
 	t.grown = make(chan struct{})
 	return nil
@@ -282,6 +289,8 @@ type draft struct {
 
 	proposal *state.Proposal
 	settled  string
+	answer   Answered
+	started  string
 	left     uint64
 	undoes   string
 }
@@ -409,7 +418,7 @@ func (t *Thread) entries(drafts []draft) []Entry {
 		out[i] = Entry{
 			Seq: pos.Seq, Time: now, Run: d.run, Author: d.mark.By,
 			Event: d.event, Change: d.change, Lease: d.lease,
-			Proposal: d.proposal, Settled: d.settled, Left: d.left, Undoes: d.undoes,
+			Proposal: d.proposal, Settled: d.settled, Answer: d.answer, Started: d.started, Left: d.left, Undoes: d.undoes,
 		}
 	}
 	return out

@@ -22,6 +22,8 @@ type Agent struct {
 func Agents() []Agent {
 	return []Agent{
 		{Paths: []string{"/", "/shared_state"}, Config: recipeAgent(), State: RecipeState()},
+		{Paths: []string{"/predictive_state_updates"}, Config: writeAgent(), State: WriteState()},
+		{Paths: []string{"/create_document"}, Config: createAgent(), State: CreateState()},
 		{Paths: []string{"/agentic_generative_ui"}, Config: planAgent(), State: PlanState()},
 		{Paths: []string{"/task_planner"}, Config: taskAgent(), State: TaskState()},
 		{Paths: []string{"/recipe_structured"}, Config: structuredAgent(), State: StructuredState()},

@@ -5,7 +5,6 @@ package memory
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"iter"
 	"slices"
 	"strings"
@@ -16,18 +15,19 @@ import (
 )
 
 // Store is a thread.Store. The zero Store is empty and ready for use; it must
-// not be copied. An append is durable as long as the process lives.
+// not be copied. An append is durable as long as the process lives. Entries are
+// kept as they are given, not encoded: what they point to must not change.
 type Store struct {
 	mu   sync.Mutex
 	logs map[thread.Key]*log
+	made chan struct{} // closed when a log is made; nil while nobody waits for one
 }
 
 type log struct {
-	epoch   string
+	head    thread.Head
 	entries []thread.Entry
-	seq     uint64        // of the last entry
-	updated time.Time     // its time
-	grown   chan struct{} // closed with the next append
+	updated time.Time     // see thread.Listed
+	grown   chan struct{} // closed with the next append, and when the log is forgotten
 }
 
 var _ thread.Store = (*Store)(nil)
@@ -40,10 +40,8 @@ func (s *Store) Append(ctx context.Context, key thread.Key, after thread.Head, e
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	for i, e := range entries {
-		if e.Seq != after.Seq+uint64(i)+1 {
-			return fmt.Errorf("memory: entry %d of the append has seq %d, want %d", i, e.Seq, after.Seq+uint64(i)+1)
-		}
+	if err := thread.CheckAppend(key, after, entries); err != nil {
+		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -51,41 +49,52 @@ func (s *Store) Append(ctx context.Context, key thread.Key, after thread.Head, e
 	switch {
 	case l == nil && after.Seq != 0:
 		return &thread.ConflictError{}
-	case l != nil && (l.seq != after.Seq || l.epoch != after.Epoch):
-		return &thread.ConflictError{Head: thread.Head{Epoch: l.epoch, Seq: l.seq}}
+	case l != nil && l.head != after:
+		return &thread.ConflictError{Head: l.head}
 	case len(entries) == 0:
 		return nil
 	case l == nil:
-		l = &log{epoch: after.Epoch, grown: make(chan struct{})}
+		l = &log{head: after, grown: make(chan struct{})}
 		if s.logs == nil {
 			s.logs = map[thread.Key]*log{}
 		}
 		s.logs[key] = l
+		if s.made != nil {
+			close(s.made)
+			s.made = nil
+		}
 	}
-	if len(entries) > 0 {
-		l.updated = entries[len(entries)-1].Time
+	last := entries[len(entries)-1]
+	if at := time.UnixMilli(last.Time.UnixMilli()).UTC(); l.head.Seq == 0 || at.After(l.updated) {
+		l.updated = at
 	}
 	l.entries = append(l.entries, entries...)
-	l.seq += uint64(len(entries))
+	l.head.Seq = last.Seq
 	close(l.grown)
 	l.grown = make(chan struct{})
 	return nil
 }
 
-// behind returns the entries after a position and, where there are none, a
-// channel that is closed when the log grows. A log that does not exist cannot
-// be waited for: nil, nil.
-func (s *Store) behind(key thread.Key, after uint64) ([]thread.Entry, <-chan struct{}) {
+// behind returns the entries after a position of the log of that epoch, or of
+// whichever log there is for an empty one, and a channel that is closed when
+// there may be more.
+func (s *Store) behind(key thread.Key, epoch string, after uint64) ([]thread.Entry, thread.Head, <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l := s.logs[key]
 	if l == nil {
-		return nil, nil
+		if s.made == nil {
+			s.made = make(chan struct{})
+		}
+		return nil, thread.Head{}, s.made
+	}
+	if epoch != "" && epoch != l.head.Epoch {
+		return nil, l.head, nil
 	}
 	i := find(l.entries, after)
 	// Entries are only ever appended or replaced as a whole (Compact makes a
 	// new slice), so the part can be read without the lock.
-	return l.entries[i:len(l.entries):len(l.entries)], l.grown
+	return l.entries[i:len(l.entries):len(l.entries)], l.head, l.grown
 }
 
 // find is the index of the first entry behind a number.
@@ -100,7 +109,7 @@ func find(entries []thread.Entry, seq uint64) int {
 // Read implements thread.Store.
 func (s *Store) Read(ctx context.Context, key thread.Key, after uint64) iter.Seq2[thread.Entry, error] {
 	return func(yield func(thread.Entry, error) bool) {
-		entries, _ := s.behind(key, after)
+		entries, _, _ := s.behind(key, "", after)
 		for _, e := range entries {
 			if err := ctx.Err(); err != nil {
 				yield(thread.Entry{}, err)
@@ -110,15 +119,28 @@ func (s *Store) Read(ctx context.Context, key thread.Key, after uint64) iter.Seq
 				return
 			}
 		}
+		if err := ctx.Err(); err != nil && len(entries) == 0 {
+			yield(thread.Entry{}, err)
+		}
 	}
 }
 
 // Tail implements thread.Store.
 func (s *Store) Tail(ctx context.Context, key thread.Key, after uint64) iter.Seq2[thread.Entry, error] {
 	return func(yield func(thread.Entry, error) bool) {
+		epoch := ""
 		for {
-			entries, grown := s.behind(key, after)
+			entries, head, grown := s.behind(key, epoch, after)
+			if epoch != "" && head.Epoch != epoch {
+				yield(thread.Entry{}, &thread.ConflictError{Head: head})
+				return
+			}
+			epoch = head.Epoch
 			for _, e := range entries {
+				if err := ctx.Err(); err != nil {
+					yield(thread.Entry{}, err)
+					return
+				}
 				if !yield(e, nil) {
 					return
 				}
@@ -126,10 +148,6 @@ func (s *Store) Tail(ctx context.Context, key thread.Key, after uint64) iter.Seq
 			}
 			if len(entries) > 0 {
 				continue
-			}
-			if grown == nil {
-				yield(thread.Entry{}, fmt.Errorf("memory: no thread %q", key.ID))
-				return
 			}
 			select {
 			case <-grown:
@@ -143,12 +161,15 @@ func (s *Store) Tail(ctx context.Context, key thread.Key, after uint64) iter.Seq
 
 // Head implements thread.Store.
 func (s *Store) Head(ctx context.Context, key thread.Key) (thread.Head, error) {
+	if err := ctx.Err(); err != nil {
+		return thread.Head{}, err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if l := s.logs[key]; l != nil {
-		return thread.Head{Epoch: l.epoch, Seq: l.seq}, ctx.Err()
+		return l.head, nil
 	}
-	return thread.Head{}, ctx.Err()
+	return thread.Head{}, nil
 }
 
 // Compact implements thread.Store.
@@ -162,15 +183,15 @@ func (s *Store) Compact(ctx context.Context, key thread.Key, head thread.Head, a
 	if l == nil {
 		return &thread.ConflictError{}
 	}
-	if now := (thread.Head{Epoch: l.epoch, Seq: l.seq}); now != head {
-		return &thread.ConflictError{Head: now}
+	if l.head != head {
+		return &thread.ConflictError{Head: l.head}
 	}
-	if upTo > l.seq || after > upTo {
-		return fmt.Errorf("memory: cannot compact thread %q from %d up to %d of %d", key.ID, after, upTo, l.seq)
+	if err := thread.CheckCompact(key, head, after, upTo, entries); err != nil {
+		return err
 	}
-	if after == 0 && upTo == l.seq && len(entries) == 0 {
+	if after == 0 && upTo == head.Seq && len(entries) == 0 {
 		delete(s.logs, key)
-		close(l.grown) // who waits for the log finds none
+		close(l.grown) // who waits for more finds that there is no log
 		return nil
 	}
 	from := find(l.entries, after)
@@ -188,13 +209,13 @@ func (s *Store) List(ctx context.Context, agent, principal string, after thread.
 	defer s.mu.Unlock()
 	var out []thread.Listed
 	for key, l := range s.logs {
-		one := thread.Listed{ID: key.ID, Updated: l.updated.Truncate(time.Millisecond)}
+		one := thread.Listed{ID: key.ID, Updated: l.updated}
 		if key.Agent == agent && key.Principal == principal && (after == thread.Listed{} || newestFirst(after, one) < 0) {
 			out = append(out, one)
 		}
 	}
 	slices.SortFunc(out, newestFirst)
-	return out[:min(len(out), limit)], nil
+	return out[:min(len(out), max(limit, 0))], nil
 }
 
 func newestFirst(a, b thread.Listed) int {

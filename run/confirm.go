@@ -1,0 +1,255 @@
+package run
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/lockstep-go/lockstep/agent"
+	"github.com/lockstep-go/lockstep/agui"
+	"github.com/lockstep-go/lockstep/jsondoc"
+	"github.com/lockstep-go/lockstep/message"
+	"github.com/lockstep-go/lockstep/state"
+)
+
+// Decision is what a person has decided about a proposal.
+type Decision struct {
+	Proposal  state.Proposal
+	Approved  bool
+	Cancelled bool // not answered, which counts as a refusal
+	// Arguments are what the call runs with instead of the model's; absent: the
+	// model's own.
+	Arguments jsondoc.Value
+	// Payload is the answer to a question that no call asks.
+	Payload jsondoc.Value
+}
+
+// What a model reads about a call that was not approved.
+const (
+	rejectedText  = "The user rejected this call. It was not run, and nothing was changed."
+	cancelledText = "The user did not approve this call. It was not run, and nothing was changed."
+	endedText     = "This call was not run: the run that made it ended before."
+	waitingText   = "Waiting for approval."
+)
+
+// ConfirmTool is the call by which older front ends are asked.
+const ConfirmTool = "confirm_changes"
+
+// Gate decides whether a call may run now.
+func (r *Run) Gate(id string) agent.Decision {
+	c := r.calls[id]
+	if c != nil && c.invalid != nil {
+		return agent.RejectCall("Error: " + c.invalid.Error())
+	}
+	if d, ok := r.decided[id]; ok {
+		switch {
+		case d.Cancelled:
+			return agent.RejectCall(cancelledText)
+		case !d.Approved:
+			return agent.RejectCall(rejectedText)
+		case d.Arguments.IsAbsent():
+			return agent.RunCall()
+		default:
+			return agent.RunCallWith(d.Arguments.String())
+		}
+	}
+	if c == nil {
+		// A call of an earlier run that ended before it: nobody decides it now.
+		return agent.RejectCall(endedText)
+	}
+	if r.gated[c.name] {
+		c.held = true
+		return agent.HoldCall()
+	}
+	return agent.Decision{}
+}
+
+func (r *Run) held(id string) bool {
+	c := r.calls[id]
+	return c != nil && c.held
+}
+
+// ask takes a question of agent code's.
+func (r *Run) ask(now time.Time, q *message.InterruptRequestContent) {
+	p := state.Proposal{Expires: q.Expires, Ask: state.Ask{
+		ID: cmp.Or(q.ID, r.newID("ask")), Reason: cmp.Or(q.Reason, ReasonInput),
+		Message: q.Message, Schema: q.ResponseSchema, Metadata: q.Metadata,
+	}}
+	if p.Expires.IsZero() {
+		p.Expires = r.expiry(now)
+	}
+	r.asks = append(r.asks, p)
+}
+
+// Reasons of AG-UI's interrupts.
+const (
+	ReasonToolCall     = "tool_call"
+	ReasonInput        = "input_required"
+	ReasonConfirmation = "confirmation"
+)
+
+func (r *Run) expiry(now time.Time) time.Time {
+	if r.model == nil || r.model.Config().ConfirmWithin <= 0 {
+		return time.Time{}
+	}
+	return now.Add(r.model.Config().ConfirmWithin).UTC().Truncate(time.Millisecond)
+}
+
+// propose makes the proposals of the held calls.
+func (r *Run) propose(now time.Time) {
+	var words state.ConfirmationStrategy = state.DefaultConfirmation{}
+	older := false
+	if r.model != nil {
+		if s := r.model.Config().Confirmation; s != nil {
+			words = s
+		}
+		older = r.model.Config().ConfirmChanges
+	}
+	for _, c := range r.order {
+		if !c.held {
+			continue
+		}
+		p := r.session.Propose(c.id)
+		p.Call, p.Tool, p.Expires = c.id, c.name, r.expiry(now)
+		if args, err := jsondoc.ParseString(c.text); err == nil {
+			p.Arguments = args
+		} else {
+			p.Arguments = jsondoc.Object() // a call without arguments is written as nothing
+		}
+		p.Ask = state.Ask{ID: r.newID("ask"), Reason: ReasonToolCall, Message: words.Prompt(p), Schema: approvalSchema}
+		if older {
+			p.Ask.Confirm = r.newID("confirm")
+			p.Ask.ID, p.Ask.Placeholder = p.Ask.Confirm, r.newID("result")
+		}
+		r.asks = append(r.asks, p)
+	}
+}
+
+// approvalSchema is what an answer to a tool's proposal looks like.
+var approvalSchema = jsondoc.MustParse(`{"type":"object","properties":{` +
+	`"approved":{"type":"boolean","description":"Whether the call may run."},` +
+	`"editedArgs":{"type":"object","description":"What the call runs with instead of the proposed arguments."}},` +
+	`"required":["approved"]}`)
+
+// older asks in the way of older front ends.
+func (r *Run) older() []agui.Event {
+	var out []agui.Event
+	for _, p := range r.asks {
+		if p.Ask.Confirm == "" {
+			continue
+		}
+		r.calls[p.Call].answered = true
+		out = append(out,
+			&agui.Custom{Name: "function_approval_request", Value: jsondoc.Object(
+				jsondoc.Member{Name: "id", Value: jsondoc.String(p.Ask.ID)},
+				jsondoc.Member{Name: "function_call", Value: functionCall(p)},
+			)},
+			&agui.ToolCallResult{MessageID: p.Ask.Placeholder, ToolCallID: p.Call, Role: agui.RoleTool, Content: agui.Text(waitingText)},
+			&agui.ToolCallStart{ToolCallID: p.Ask.Confirm, ToolCallName: ConfirmTool, ParentMessageID: r.newID("msg")},
+			&agui.ToolCallArgs{ToolCallID: p.Ask.Confirm, Delta: confirmArguments(p)},
+			&agui.ToolCallEnd{ToolCallID: p.Ask.Confirm},
+		)
+	}
+	return out
+}
+
+func functionCall(p state.Proposal) jsondoc.Value {
+	return jsondoc.Object(
+		jsondoc.Member{Name: "call_id", Value: jsondoc.String(p.Call)},
+		jsondoc.Member{Name: "name", Value: jsondoc.String(p.Tool)},
+		jsondoc.Member{Name: "arguments", Value: p.Arguments},
+	)
+}
+
+// confirmArguments are the arguments of confirm_changes as Agent Framework
+// writes them.
+func confirmArguments(p state.Proposal) string {
+	return jsondoc.Object(
+		jsondoc.Member{Name: "function_name", Value: jsondoc.String(p.Tool)},
+		jsondoc.Member{Name: "function_call_id", Value: jsondoc.String(p.Call)},
+		jsondoc.Member{Name: "function_arguments", Value: p.Arguments},
+		jsondoc.Member{Name: "steps", Value: jsondoc.Array(jsondoc.Object(
+			jsondoc.Member{Name: "description", Value: jsondoc.String("Execute " + p.Tool)},
+			jsondoc.Member{Name: "status", Value: jsondoc.String("enabled")},
+		))},
+	).String()
+}
+
+// Interrupts are the questions of proposals as the protocol has them, those that
+// are asked in the older way included.
+func Interrupts(open []state.Proposal) []agui.Interrupt {
+	var out []agui.Interrupt
+	for _, p := range open {
+		if !p.Asked() {
+			continue
+		}
+		i := agui.Interrupt{
+			ID: p.Ask.ID, Reason: p.Ask.Reason, Message: p.Ask.Message, ToolCallID: p.Call,
+			ResponseSchema: p.Ask.Schema, Metadata: p.Ask.Metadata,
+		}
+		if !p.Expires.IsZero() {
+			i.ExpiresAt = p.Expires.UTC().Format("2006-01-02T15:04:05.000Z")
+		}
+		if p.Call != "" {
+			// What Agent Framework's front ends read.
+			i.Metadata = jsondoc.Object(jsondoc.Member{Name: "agent_framework", Value: jsondoc.Object(
+				jsondoc.Member{Name: "type", Value: jsondoc.String("function_approval_request")},
+				jsondoc.Member{Name: "function_call", Value: functionCall(p)},
+			)})
+		}
+		out = append(out, i)
+	}
+	return out
+}
+
+// Interrupted is the outcome of a run that ends with open questions; nil where
+// there are none. Those that are asked in the older way do not count: a stock
+// client that got an outcome would refuse to go on without a resume.
+func Interrupted(open []state.Proposal) *agui.Outcome {
+	var asked []state.Proposal
+	for _, p := range open {
+		if p.Asked() && p.Ask.Confirm == "" {
+			asked = append(asked, p)
+		}
+	}
+	if len(asked) == 0 {
+		return nil
+	}
+	return &agui.Outcome{Type: agui.OutcomeInterrupt, Interrupts: Interrupts(asked)}
+}
+
+// Say is a whole text message of the agent's.
+func (r *Run) Say(text string) Batch {
+	id := r.newID("msg")
+	return Batch{Before: append(r.closeText(r.closeReasoning(nil)),
+		&agui.TextMessageStart{MessageID: id, Role: agui.RoleAssistant},
+		&agui.TextMessageContent{MessageID: id, Delta: text},
+		&agui.TextMessageEnd{MessageID: id},
+	)}
+}
+
+// Closing is what is said once the decisions are carried out: the strategy's
+// texts, each once; empty where the model is to speak.
+func Closing(words state.ConfirmationStrategy, decided []Decision) string {
+	if words == nil || len(decided) == 0 {
+		return ""
+	}
+	var out string
+	said := map[string]bool{}
+	for _, d := range decided {
+		text := words.Rejected(d.Proposal)
+		if d.Approved {
+			text = words.Approved(d.Proposal)
+		}
+		if text == "" || d.Proposal.Call == "" {
+			return ""
+		}
+		if !said[text] {
+			said[text] = true
+			if out != "" {
+				out += "\n\n"
+			}
+			out += text
+		}
+	}
+	return out
+}

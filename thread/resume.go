@@ -1,0 +1,227 @@
+package thread
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/lockstep-go/lockstep/agui"
+	"github.com/lockstep-go/lockstep/jsondoc"
+	"github.com/lockstep-go/lockstep/message"
+	"github.com/lockstep-go/lockstep/run"
+	"github.com/lockstep-go/lockstep/state"
+	"github.com/lockstep-go/lockstep/tool"
+)
+
+// resumed is what a request's answers come to.
+type resumed struct {
+	decided []run.Decision
+	said    map[string]Answered // by proposal key, for the log
+	// answers are tool messages for confirm_changes calls that nobody's message
+	// answers, by call.
+	answers map[string]string
+	again   bool // every answer has been given before: nothing runs
+}
+
+// resume matches a request's answers to what is open (T5). All of it is checked
+// before anything is decided: a request that is refused leaves everything as it
+// was. The error is an *agui.Error.
+func (f *fold) resume(in *agui.RunAgentInput, raw jsondoc.Value, news posted, tools []tool.Tool, now time.Time) (resumed, error) {
+	var out resumed
+	answers, err := run.ReadResume(in, raw)
+	if err != nil {
+		return out, err
+	}
+	var asked []state.Proposal
+	interrupts := false // any that is not asked in the older way
+	for _, p := range f.open {
+		if p.Asked() {
+			asked = append(asked, p)
+			interrupts = interrupts || p.Ask.Confirm == ""
+		}
+	}
+	if answers != nil && len(answers) == 0 && len(asked) > 0 {
+		return out, agui.NewError(agui.CodeResumeInvalid, "The thread waits for an answer, and resume has none.", nil)
+	}
+	given := len(answers) > 0
+	byMessage := map[string]bool{}
+	for _, m := range news.fresh {
+		if p, ok := confirmOf(asked, m); ok && !slices.ContainsFunc(answers, func(a run.Answer) bool { return a.ID == p.Ask.ID }) {
+			answers = append(answers, run.Answer{ID: p.Ask.ID, Payload: answerOf(m)})
+			byMessage[p.Ask.ID] = true
+		}
+	}
+	if len(answers) == 0 {
+		switch {
+		case len(asked) == 0 || !news.news():
+			return out, nil
+		case interrupts || news.branch != nil && len(news.fresh) == 0:
+			return out, agui.NewError(agui.CodeResumeRequired, "The thread waits for an answer; send resume with one for each open interrupt, or cancel them.", nil)
+		}
+		// Asked in the older way, and answered by something else: a refusal.
+		out.said, out.answers = map[string]Answered{}, map[string]string{}
+		for _, p := range asked {
+			out.add(run.Decision{Proposal: p, Cancelled: true}, run.Answer{ID: p.Ask.ID, Cancelled: true})
+			out.answers[p.Ask.Confirm] = `{"accepted":false}`
+		}
+		return out, nil
+	}
+	if len(answers) == 1 && answers[0].ID == "" {
+		if len(asked) != 1 {
+			return out, agui.NewError(agui.CodeResumeNotFound, "The answer names no interrupt, and there is not exactly one.", nil)
+		}
+		answers[0].ID = asked[0].Ask.ID
+	}
+	byID := map[string]run.Answer{}
+	repeated := 0
+	for _, a := range answers {
+		if p, ok := find(asked, a.ID); ok {
+			byID[p.Ask.ID] = a
+			continue
+		}
+		switch was, known := f.answers[a.ID]; {
+		case known && (was.Said == a.Same() || was.Said == expiredAnswer && a.Cancelled):
+			repeated++
+		case known && was.Said == expiredAnswer:
+			return out, agui.NewError(agui.CodeResumeExpired, "The interrupt has expired; it can only be cancelled.", nil)
+		default:
+			return out, agui.NewError(agui.CodeResumeNotFound, "There is no open interrupt with this id.", nil)
+		}
+	}
+	if len(byID) == 0 && given && repeated > 0 && (len(asked) == 0 || !news.news()) {
+		out.again = true
+		return out, nil
+	}
+	out.said, out.answers = map[string]Answered{}, map[string]string{}
+	for _, p := range asked {
+		a, ok := byID[p.Ask.ID]
+		if !ok {
+			return out, agui.NewError(agui.CodeResumeMissingInterrupt, fmt.Sprintf("One resume answers all open interrupts; %d of %d are missing.", len(asked)-len(byID), len(asked)), nil)
+		}
+		if p.Expired(now) && !a.Cancelled {
+			return out, agui.NewError(agui.CodeResumeExpired, "The interrupt has expired; it can only be cancelled.", nil)
+		}
+		d, err := run.Decide(p, a, tools)
+		if err != nil {
+			return out, err
+		}
+		out.add(d, a)
+		if p.Ask.Confirm != "" && !byMessage[p.Ask.ID] {
+			out.answers[p.Ask.Confirm] = confirmText(d, a)
+		}
+	}
+	return out, nil
+}
+
+func (r *resumed) add(d run.Decision, a run.Answer) {
+	r.decided = append(r.decided, d)
+	r.said[d.Proposal.Key()] = Answered{ID: d.Proposal.Ask.ID, Said: a.Same(), Approved: d.Approved}
+}
+
+// find is the open question that an id names: the interrupt's, or its call's,
+// which older shapes use.
+func find(asked []state.Proposal, id string) (state.Proposal, bool) {
+	for _, p := range asked {
+		if p.Ask.ID == id {
+			return p, true
+		}
+	}
+	for _, p := range asked {
+		if p.Call != "" && p.Call == id {
+			return p, true
+		}
+	}
+	return state.Proposal{}, false
+}
+
+// confirmOf is the proposal whose confirm_changes call a tool message answers.
+func confirmOf(asked []state.Proposal, m agui.Message) (state.Proposal, bool) {
+	if m.Role != agui.RoleTool {
+		return state.Proposal{}, false
+	}
+	for _, p := range asked {
+		if p.Ask.Confirm != "" && p.Ask.Confirm == m.ToolCallID {
+			return p, true
+		}
+	}
+	return state.Proposal{}, false
+}
+
+// answerOf reads a tool message as an answer.
+func answerOf(m agui.Message) jsondoc.Value {
+	if v, err := jsondoc.ParseString(m.Content.Text()); err == nil {
+		return v
+	}
+	return jsondoc.String(m.Content.Text())
+}
+
+// confirmText is the tool message that a resume stands for.
+func confirmText(d run.Decision, a run.Answer) string {
+	if !a.Payload.IsAbsent() && !a.Cancelled {
+		return a.Payload.String()
+	}
+	return jsondoc.Object(jsondoc.Member{Name: "accepted", Value: jsondoc.Bool(d.Approved)}).String()
+}
+
+// drafts are the log's records of the decisions.
+func (r *resumed) drafts(key string, newID func(string) string) []draft {
+	mark := state.Mark{By: state.ByUser}
+	var out []draft
+	for _, d := range r.decided {
+		out = append(out, draft{run: key, mark: mark, settled: d.Proposal.Key(), answer: r.said[d.Proposal.Key()]})
+		if text, ok := r.answers[d.Proposal.Ask.Confirm]; ok {
+			out = append(out, draft{run: key, mark: mark, event: &agui.ToolCallResult{
+				MessageID: newID("result"), ToolCallID: d.Proposal.Ask.Confirm, Role: agui.RoleTool, Content: agui.Text(text),
+			}})
+		}
+	}
+	return out
+}
+
+// apply lays the decisions over the session: what was rejected goes, what was
+// approved with other arguments shows them. It returns where edits of people
+// went with a rejected proposal.
+func (r *resumed) apply(s *state.Session) (lost []jsondoc.Pointer) {
+	for _, d := range r.decided {
+		switch {
+		case d.Proposal.Call == "":
+		case !d.Approved:
+			lost = append(lost, s.Reject(d.Proposal.Call)...)
+		case !d.Arguments.IsAbsent():
+			s.Replace(d.Proposal.Call, d.Arguments)
+		}
+	}
+	return lost
+}
+
+// prompt is a conversation as the agent is to read it: without the calls by
+// which older front ends were asked, without the stand-ins of results that are
+// made now, and with the answers to agent code's questions at its end.
+func (f *fold) prompt(decided []run.Decision, contexts []agui.Context) []*message.Message {
+	placeholders := map[string]bool{}
+	var answers message.Contents
+	for _, d := range decided {
+		placeholders[d.Proposal.Ask.Placeholder] = d.Proposal.Ask.Placeholder != ""
+		if d.Proposal.Call == "" {
+			answers = append(answers, &message.InterruptResponseContent{ID: d.Proposal.Ask.ID, Cancelled: d.Cancelled, Payload: d.Payload})
+		}
+	}
+	var kept []agui.Message
+	for _, m := range f.messages() {
+		if m.Role == agui.RoleTool && (placeholders[m.ID] || f.confirms[m.ToolCallID]) {
+			continue
+		}
+		if slices.ContainsFunc(m.ToolCalls, func(c agui.ToolCall) bool { return f.confirms[c.ID] }) {
+			m.ToolCalls = slices.DeleteFunc(slices.Clone(m.ToolCalls), func(c agui.ToolCall) bool { return f.confirms[c.ID] })
+			if len(m.ToolCalls) == 0 && m.Content.Text() == "" {
+				continue
+			}
+		}
+		kept = append(kept, m)
+	}
+	out := run.Messages(kept, contexts)
+	if len(answers) > 0 {
+		out = append(out, &message.Message{Role: message.RoleUser, Contents: answers})
+	}
+	return out
+}
