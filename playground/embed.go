@@ -2,8 +2,8 @@
 // chat, live state, approvals, and the events behind them.
 //
 // The page is built by Vite (`make page`) and embedded as files. A program that
-// was compiled without it works all the same: Handler is nil then, and its caller
-// says what to do.
+// was compiled without it works all the same: Handler is nil then, and Home says
+// how to build it.
 package playground
 
 import (
@@ -11,6 +11,7 @@ import (
 	"cmp"
 	"compress/gzip"
 	"embed"
+	"io"
 	"io/fs"
 	"net/http"
 	"path"
@@ -35,6 +36,17 @@ func Handler() http.Handler {
 		return nil
 	}
 	return handler(built)
+}
+
+// Home is Handler, or where there is no page one line that says how to get one.
+func Home() http.Handler {
+	if h := Handler(); h != nil {
+		return h
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		_, _ = io.WriteString(w, "Lockstep is running, without its page: `make page` builds it (Node 20 is needed), then start this again. GET /agents lists the agents.\n")
+	})
 }
 
 func handler(built fs.FS) http.Handler {

@@ -10,14 +10,15 @@ import (
 )
 
 // requireToken lets requests through that carry the bearer token. Health checks
-// stay open: those who make them seldom have secrets.
+// stay open: those who make them seldom have secrets. So does the page, which
+// holds none and asks for the token.
 func requireToken(token string, next http.Handler) http.Handler {
 	if token == "" {
 		return next
 	}
 	want := sha256.Sum256([]byte(token))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/healthz" || r.URL.Path == "/readyz" {
+		if r.URL.Path == "/healthz" || r.URL.Path == "/readyz" || isPage(r) {
 			next.ServeHTTP(w, r)
 			return
 		}
@@ -34,6 +35,15 @@ func requireToken(token string, next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// isPage reports whether a browser asks for the page or a file of it. Anything
+// else at these paths belongs to an agent.
+func isPage(r *http.Request) bool {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		return false
+	}
+	return r.URL.Path == "/" || strings.HasPrefix(r.URL.Path, "/assets/")
 }
 
 // allowOrigins answers CORS for the given origins, and for no others. "*" allows

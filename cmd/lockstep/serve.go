@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/lockstep-go/lockstep/internal/demo"
+	"github.com/lockstep-go/lockstep/playground"
 	"github.com/lockstep-go/lockstep/server"
 	"github.com/lockstep-go/lockstep/thread"
 	"github.com/lockstep-go/lockstep/thread/memory"
@@ -79,7 +80,7 @@ func (c serveCmd) Run(ctx context.Context, io std) error {
 		return usageError{err}
 	}
 	threads := thread.New(memory.New(), &thread.Options{Logger: log})
-	host := server.NewHost(nil)
+	host := server.NewHost(playground.Home())
 	for _, a := range demo.Agents() {
 		a.Config.Logger = log // what tools fail of
 		made, err := provider(a.Config)

@@ -3,7 +3,7 @@ import { LockstepAgent, LockstepError, markOf, type Capabilities, type Connectio
 import { batch, computed, signal } from "@preact/signals";
 import { changes } from "../json/diff";
 import { share } from "../json/patch";
-import { place, within } from "../json/pointer";
+import { at, place, within } from "../json/pointer";
 import { locked, request, type AgentInfo } from "./api";
 import { approvals } from "./approvals";
 import { toolsFor } from "./clienttools";
@@ -15,6 +15,8 @@ export interface Notice {
   id: number;
   tone: "info" | "warning";
   text: string;
+  /** What can be done about it. */
+  action?: { label: string; run(): void };
 }
 
 /** What went wrong, until the next run or until it is put away. */
@@ -37,6 +39,8 @@ interface OwnEdit {
 export class Conversation {
   readonly agent: LockstepAgent;
   readonly info: AgentInfo;
+  /** Nothing has happened on the thread yet, as far as is known here. */
+  fresh: boolean;
 
   readonly messages = signal<Message[]>([]);
   readonly state = signal<unknown>({});
@@ -80,10 +84,12 @@ export class Conversation {
   private following: Following | undefined;
   private readonly tools: Tool[];
 
+  /** An empty thread id stands for a new one. */
   constructor(info: AgentInfo, thread: string) {
     this.info = info;
+    this.fresh = thread === "";
     this.tools = toolsFor(info.name);
-    this.agent = new LockstepAgent({ url: info.path, threadId: thread, fetch: request });
+    this.agent = new LockstepAgent({ url: info.path, threadId: thread || crypto.randomUUID().slice(0, 13), fetch: request });
     this.agent.subscribe({
       onEvent: ({ event, state }) => void this.event(event, state),
       onMessagesChanged: () => void this.draw(),
@@ -110,7 +116,7 @@ export class Conversation {
       () => undefined, // another AG-UI server need not have them
     );
     try {
-      const got = await this.agent.hydrate();
+      const got = this.fresh ? null : await this.agent.hydrate();
       if (got) {
         this.predicted.value = got.predicted;
         this.drawNow();
@@ -160,10 +166,14 @@ export class Conversation {
   async edit(patch: Operation[], base?: string): Promise<EditOutcome> {
     const own: OwnEdit = { paths: patch.map((op) => op.path) };
     this.own.push(own);
+    const was = this.state.value;
     try {
       const outcome = await this.agent.edit(patch, base);
       if (outcome.status === "applied") {
         own.until = sequence(outcome.position);
+        this.fresh = false;
+        const [only] = patch;
+        if (patch.length === 1 && only?.op === "remove") this.offerBack(only.path, at(was, only.path));
         if (outcome.merged) this.notice("info", "Somebody else changed the state meanwhile. Both changes were kept.");
         this.onChange();
       } else {
@@ -174,6 +184,12 @@ export class Conversation {
       this.own.splice(this.own.indexOf(own), 1);
       throw e;
     }
+  }
+
+  /** A click takes a value away; another one brings it back. */
+  private offerBack(path: string, value: unknown): void {
+    const run = () => void this.edit([{ op: "add", path, value }]);
+    this.notice("info", `${place(path, this.state.value)} is removed.`, { label: "Bring it back", run });
   }
 
   async undo(): Promise<void> {
@@ -210,6 +226,7 @@ export class Conversation {
   private async run(start: () => Promise<unknown>): Promise<void> {
     if (this.posting) return;
     this.posting = true;
+    this.fresh = false;
     this.failure.value = null;
     this.running.value = "mine";
     try {
@@ -236,6 +253,7 @@ export class Conversation {
           this.running.value = this.posting ? "mine" : "theirs";
           this.failure.value = null;
           this.spoken.value = "The agent is working.";
+          this.onChange();
           this.before.value = undefined;
         }
         break;
@@ -243,14 +261,14 @@ export class Conversation {
         const list = changes(state, e.snapshot);
         const paths = list.map((c) => c.path);
         if (this.before.value === undefined) this.before.value = e.snapshot;
-        this.marks.value = this.marks.value.replaced(list, this.whose(mark?.by, paths, mark?.position));
+        this.marks.value = this.marks.value.replaced(list, this.whose(mark?.by, paths, mark?.position), mark?.predicted);
         if (mark?.predicted) this.predict(paths);
         else if (mark?.by === "agent") this.predicted.value = [];
         break;
       }
       case EventType.STATE_DELTA: {
         const paths = e.delta!.map((op) => op.path);
-        this.marks.value = this.marks.value.patched(e.delta!, state, this.whose(mark?.by, paths, mark?.position));
+        this.marks.value = this.marks.value.patched(e.delta!, state, this.whose(mark?.by, paths, mark?.position), mark?.predicted);
         if (mark?.predicted) this.predict(paths);
         else this.predicted.value = this.predicted.value.filter((p) => !paths.some((q) => within(p, q)));
         break;
@@ -351,9 +369,9 @@ export class Conversation {
     }
   }
 
-  private notice(tone: Notice["tone"], text: string): void {
+  private notice(tone: Notice["tone"], text: string, action?: Notice["action"]): void {
     const id = ++this.noticed;
-    this.notices.value = [...this.notices.value.slice(-2), { id, tone, text }];
+    this.notices.value = [...this.notices.value.slice(-2), { id, tone, text, ...(action ? { action } : {}) }];
     setTimeout(() => this.dismiss(id), 9000);
   }
 

@@ -9,7 +9,12 @@ export interface Mark {
   who: Who;
   /** Grows with each change, so that a view can start its highlight anew. */
   n: number;
+  /** Worth a word, and not only a light: one of few, and no part of a prediction. */
+  said: boolean;
 }
+
+/** More changes than this at once are not each worth a word. */
+const few = 3;
 
 /** Who changed which place last. A value: each change makes a new one. */
 export class Marks {
@@ -36,7 +41,8 @@ export class Marks {
   }
 
   /** After a patch. `doc` is the document before it. */
-  patched(patch: readonly Operation[], doc: unknown, who: Who): Marks {
+  patched(patch: readonly Operation[], doc: unknown, who: Who, predicted = false): Marks {
+    const said = !predicted && patch.length <= few;
     const map = new Map(this.map);
     let n = this.n;
     for (const op of patch) {
@@ -46,18 +52,19 @@ export class Marks {
       if (op.op === "move") drop(map, op.from);
       drop(map, op.path);
       // What is gone cannot be marked; what held it has changed.
-      map.set(op.op === "remove" ? parent(op.path) : appended(op.path, into), { who, n: ++n });
+      map.set(op.op === "remove" ? parent(op.path) : appended(op.path, into), { who, n: ++n, said });
     }
     return new Marks(map, n);
   }
 
   /** After a snapshot that differs from what was there. */
-  replaced(list: readonly Change[], who: Who): Marks {
+  replaced(list: readonly Change[], who: Who, predicted = false): Marks {
+    const said = !predicted && list.length <= few;
     const map = new Map(this.map);
     let n = this.n;
     for (const change of list) {
       drop(map, change.path);
-      map.set("after" in change ? change.path : parent(change.path), { who, n: ++n });
+      map.set("after" in change ? change.path : parent(change.path), { who, n: ++n, said });
     }
     return new Marks(map, n);
   }

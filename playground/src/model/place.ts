@@ -3,6 +3,7 @@ import { signal } from "@preact/signals";
 /** Which agent and which thread are open; in the address, so that a reload, a bookmark and a second tab find them. */
 export interface Place {
   agent: string;
+  /** Empty: a new one. */
   thread: string;
 }
 
@@ -22,9 +23,4 @@ export function go(to: Place, replace = false): void {
   if (to.thread) query.set("thread", to.thread);
   history[replace ? "replaceState" : "pushState"](null, "", `?${query}`);
   here.value = to;
-}
-
-/** A name for a thread that is not there yet. */
-export function newThread(): string {
-  return crypto.randomUUID().slice(0, 13);
 }

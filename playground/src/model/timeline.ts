@@ -34,6 +34,8 @@ export class Timeline {
   entries: Entry[] = [];
 
   private events: BaseEvent[] = [];
+  /** The line of each event. */
+  private lines: Entry[] = [];
   /** The number of events[0]. */
   private offset = 0;
   /** Lines that may still go on, by what they are about. */
@@ -55,7 +57,7 @@ export class Timeline {
 
   /** The line that holds an event. */
   entryOf(n: number): Entry | undefined {
-    return this.entries.findLast((e) => e.first <= n && n <= e.last);
+    return this.lines[n - this.offset];
   }
 
   add(event: BaseEvent, time?: number): void {
@@ -67,12 +69,14 @@ export class Timeline {
       going.last = n;
       going.count++;
       const { delta } = event as Loose;
+      this.lines.push(going);
       going.detail = typeof delta === "string" ? short(going.detail + delta, 120) : describe(event).detail;
     } else {
       // Whatever does not go on with something else ends what went on.
       if (key === undefined) this.open.clear();
       const entry: Entry = { ...describe(event), first: n, last: n, count: 1, ...(time === undefined ? {} : { time }) };
       this.entries.push(entry);
+      this.lines.push(entry);
       if (key !== undefined) this.open.set(key, entry);
     }
     if (this.events.length > most) this.forget();
@@ -82,6 +86,7 @@ export class Timeline {
   private forget(): void {
     const gone = this.events.length - most / 2;
     this.events = this.events.slice(gone);
+    this.lines = this.lines.slice(gone);
     this.offset += gone;
     this.entries = this.entries.filter((e) => e.last >= this.offset);
     this.memo = undefined;
@@ -172,7 +177,7 @@ function describe(event: BaseEvent): Line {
     case EventType.STEP_FINISHED:
       return { kind: "run", title: e.type === EventType.STEP_STARTED ? "Step started" : "Step finished", detail: s("stepName") };
     case EventType.STATE_SNAPSHOT:
-      return { kind: "state", title: "State", detail: short(e.snapshot, 80), ...whose(event) };
+      return { kind: "state", title: "State", detail: short(e.snapshot, 80) || "empty", ...whose(event) };
     case EventType.STATE_DELTA: {
       const paths = (e.delta as Operation[]).map((op) => place(op.path));
       return { kind: "state", title: "State changed", detail: short(paths, 80), ...whose(event) };

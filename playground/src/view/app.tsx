@@ -2,7 +2,7 @@ import { effect, signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { agents, locked, token, type AgentInfo } from "../model/api";
 import { Conversation } from "../model/conversation";
-import { go, here, newThread } from "../model/place";
+import { go, here } from "../model/place";
 import { names } from "../model/suggestions";
 import { TokenPrompt } from "./token";
 import { Shell } from "./shell";
@@ -24,21 +24,21 @@ async function load(): Promise<void> {
   }
 }
 
-/** The thread in the address is the one that is open. */
+/** The thread in the address is the one that is open; without one, a new one. */
 effect(() => {
   const list = agentList.value;
   const { agent, thread } = here.value;
   if (list.length === 0) return;
   const info = list.find((a) => a.path === agent) ?? list[0]!;
-  if (info.path !== agent || thread === "") {
-    go({ agent: info.path, thread: thread || newThread() }, true);
-    return;
-  }
   const last = conversation.peek();
-  if (last?.info === info && last.agent.threadId === thread) return;
+  if (last?.info === info && (thread === "" ? last.fresh : last.agent.threadId === thread)) return;
   last?.close();
   const next = new Conversation(info, thread);
-  next.onChange = () => void threads.refresh(next.agent);
+  next.onChange = () => {
+    // Only what is used gets an address, so that a reload asks for nothing that is not there.
+    if (here.peek().thread === "" && conversation.peek() === next) go({ agent: info.path, thread: next.agent.threadId }, true);
+    void threads.refresh(next.agent);
+  };
   conversation.value = next;
   document.title = `${names[info.name] ?? info.name} – Lockstep`;
   void next.open();

@@ -51,6 +51,18 @@ export function Notices({ conversation }: { conversation: Conversation }) {
       {conversation.notices.value.map((n) => (
         <div key={n.id} class="notice" data-tone={n.tone}>
           <p>{n.text}</p>
+          {n.action && (
+            <button
+              class="button small"
+              type="button"
+              onClick={() => {
+                conversation.dismiss(n.id);
+                n.action!.run();
+              }}
+            >
+              {n.action.label}
+            </button>
+          )}
           <button class="button ghost square tiny" type="button" aria-label="Put away" onClick={() => conversation.dismiss(n.id)}>
             <Icon name="close" size={14} />
           </button>

@@ -1,5 +1,5 @@
 import type { EditOutcome, Operation } from "@lockstep-go/client";
-import { useSignal } from "@preact/signals";
+import { useSignal, type Signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { at, below, isObject, label, tokens } from "../json/pointer";
 import { short } from "../json/diff";
@@ -76,28 +76,33 @@ function Editor({ context, path, value, base, name, op, done }: EditorProps) {
   const draft = useSignal(value === null || value === undefined ? "" : String(value));
   const was = useRef(draft.value);
   const trouble = useSignal<Trouble | null>(null);
-  const saving = useRef(false);
+  // Taking the field away blurs it, and a blur saves: once is enough.
+  const over = useRef(false);
   useEffect(() => {
     field.current!.focus();
     field.current!.select();
   }, []);
+  const leave = () => {
+    over.current = true;
+    done();
+  };
   useEffect(() => {
     const box = field.current!;
     box.style.height = "auto";
     box.style.height = `${box.scrollHeight + 2}px`;
   }, [draft.value]);
   const save = async (on: string | undefined) => {
-    if (saving.current) return;
-    if (op === "replace" && draft.value === was.current) return done();
+    if (over.current) return;
+    if (op === "replace" && draft.value === was.current) return leave();
     const parsed = read(draft.value, value);
     if (parsed instanceof Error) {
       trouble.value = { kind: "refused", text: parsed.message };
       return;
     }
-    saving.current = true;
+    over.current = true;
     trouble.value = await attempt(context, [{ op, path, value: parsed }], on, path);
-    saving.current = false;
     if (trouble.value === null) done();
+    else over.current = false;
   };
   return (
     <span class="editor">
@@ -115,7 +120,7 @@ function Editor({ context, path, value, base, name, op, done }: EditorProps) {
         onKeyDown={(e) => {
           if (e.key === "Escape") {
             e.stopPropagation();
-            done();
+            leave();
           } else if (e.key === "Enter" && !e.shiftKey && !e.isComposing) {
             e.preventDefault();
             void save(base);
@@ -129,7 +134,7 @@ function Editor({ context, path, value, base, name, op, done }: EditorProps) {
       {trouble.value === null ? (
         <small class="muted">Enter saves, Esc leaves it, Shift+Enter is a new line</small>
       ) : trouble.value.kind === "conflict" ? (
-        <Conflict theirs={trouble.value.theirs} mine={() => void save((trouble.value as { position: string }).position)} leave={done} />
+        <Conflict theirs={trouble.value.theirs} mine={() => void save((trouble.value as { position: string }).position)} leave={leave} />
       ) : (
         <>
           <Complaint trouble={trouble.value} />
@@ -137,7 +142,7 @@ function Editor({ context, path, value, base, name, op, done }: EditorProps) {
             <button class="button small" type="button" onClick={() => void save(context.position())}>
               Try again
             </button>
-            <button class="button small" type="button" onClick={done}>
+            <button class="button small" type="button" onClick={leave}>
               Leave it
             </button>
           </span>
@@ -231,33 +236,25 @@ export function Remove({ context, path, name }: { context: TreeContext; path: st
   );
 }
 
-/** Adds an item like the ones that are there. */
-export function AddItem({ context, path, list }: { context: TreeContext; path: string; list: unknown[] }) {
-  const editing = useSignal(false);
+/** Adds an item like the ones that are there. `open`: it is being asked for. */
+export function AddItem({ context, path, list, open }: { context: TreeContext; path: string; list: unknown[]; open: Signal<boolean> }) {
   const trouble = useSignal<Trouble | null>(null);
   const base = useRef<string | undefined>(undefined);
   const like = list.at(-1);
   const noun = label(tokens(path).at(-1) ?? "item").toLowerCase();
-  const add = async () => {
+  useEffect(() => {
+    if (!open.value) return;
     base.current = context.position();
-    if (!isObject(like)) {
-      editing.value = true;
-      return;
-    }
-    trouble.value = await attempt(context, [{ op: "add", path: below(path, "-"), value: blank(like) }], base.current, path);
-  };
-  if (editing.value) {
+    if (!isObject(like)) return;
+    // A row is there at once, and its cells are edited like all others.
+    open.value = false;
+    void attempt(context, [{ op: "add", path: below(path, "-"), value: blank(like) }], base.current, path).then((t) => (trouble.value = t));
+  }, [open.value]);
+  if (open.value && !isObject(like)) {
     const value = typeof like === "number" ? 0 : typeof like === "string" || like === undefined ? "" : null;
-    return <Editor context={context} path={below(path, "-")} value={value} base={base.current} name={`New item of ${noun}`} op="add" done={() => (editing.value = false)} />;
+    return <Editor context={context} path={below(path, "-")} value={value} base={context.position()} name={`New item of ${noun}`} op="add" done={() => (open.value = false)} />;
   }
-  return (
-    <span class="add">
-      <button class="button ghost small" type="button" onClick={() => void add()} aria-label={`Add to ${noun}`}>
-        <Icon name="plus" size={14} /> Add
-      </button>
-      {trouble.value && <Complaint trouble={trouble.value} />}
-    </span>
-  );
+  return trouble.value ? <Complaint trouble={trouble.value} /> : null;
 }
 
 /** A value of the same shape with nothing in it. */
@@ -267,9 +264,10 @@ function blank(value: unknown): unknown {
   return typeof value === "string" ? "" : typeof value === "number" ? 0 : typeof value === "boolean" ? false : null;
 }
 
-/** Adds a member: a name and a value. `names` are offered. */
-export function AddMember({ context, path, taken, names }: { context: TreeContext; path: string; taken: string[]; names: string[] }) {
-  const open = useSignal(false);
+/** Adds a member: a name and a value. `names` are offered. Without `open` it brings its own button. */
+export function AddMember({ context, path, taken, names, open: asked }: { context: TreeContext; path: string; taken: string[]; names: string[]; open?: Signal<boolean> }) {
+  const own = useSignal(false);
+  const open = asked ?? own;
   const name = useSignal("");
   const text = useSignal("");
   const trouble = useSignal<Trouble | null>(null);
@@ -278,6 +276,7 @@ export function AddMember({ context, path, taken, names }: { context: TreeContex
     if (open.value) field.current?.focus();
   }, [open.value]);
   if (!open.value) {
+    if (asked) return null;
     return (
       <span class="add">
         <button

@@ -1,7 +1,7 @@
 import type { Signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { Conversation } from "../model/conversation";
-import { go, newThread } from "../model/place";
+import { go } from "../model/place";
 import { names } from "../model/suggestions";
 import { agentList } from "./app";
 import { Icon, Logo } from "./icons";
@@ -33,7 +33,7 @@ export function Sidebar({ conversation, open }: { conversation: Conversation; op
         </div>
         <label class="picker">
           <span>Agent</span>
-          <select class="input" value={info.path} onChange={(e) => to(e.currentTarget.value, newThread())}>
+          <select class="input" value={info.path} onChange={(e) => to(e.currentTarget.value, "")}>
             {agentList.value.map((a) => (
               <option key={a.path} value={a.path}>
                 {names[a.name] ?? a.name}
@@ -44,7 +44,7 @@ export function Sidebar({ conversation, open }: { conversation: Conversation; op
         <p class="about">{info.description}</p>
         <div class="threads-head">
           <h2>Threads</h2>
-          <button class="button small" type="button" onClick={() => to(info.path, newThread())}>
+          <button class="button small" type="button" onClick={() => to(info.path, "")}>
             <Icon name="plus" size={15} /> New
           </button>
         </div>
@@ -68,7 +68,7 @@ function ThreadList({ conversation, to }: { conversation: Conversation; to(threa
   const remove = async (thread: string) => {
     if (!confirm("Forget this thread, with its messages and its state? This cannot be undone.")) return;
     await agent.deleteThread(thread);
-    if (thread === agent.threadId) to(newThread());
+    if (thread === agent.threadId) to("");
     else await threads.refresh(agent);
   };
   if (list.length === 0) return <p class="empty-list">Conversations with this agent will be listed here.</p>;

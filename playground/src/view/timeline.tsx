@@ -33,6 +33,7 @@ export function TimelinePanel({ conversation }: { conversation: Conversation }) 
     (e) => !hidden.value.includes(e.kind) && (needle === "" || `${e.title} ${e.detail} ${e.by ?? ""}`.toLowerCase().includes(needle)),
   );
   const shown = all.slice(-most);
+  const chosen = selected.value === null ? undefined : timeline.entryOf(selected.value);
   useEffect(() => {
     if (stuck.current && selected.value === null && list.current) list.current.scrollTop = list.current.scrollHeight;
   });
@@ -74,7 +75,7 @@ export function TimelinePanel({ conversation }: { conversation: Conversation }) 
         {all.length > shown.length && <li class="none">{all.length - shown.length} earlier ones; a filter finds them</li>}
         {shown.length === 0 && <li class="none">No event fits the filter.</li>}
         {shown.map((e) => (
-          <Row key={e.first} entry={e} selected={selected.value !== null && e.first <= selected.value && selected.value <= e.last} start={shown[0]?.time} choose={() => (selected.value = e.last)} />
+          <Row key={e.first} entry={e} selected={chosen === e} choose={() => (selected.value = e.last)} />
         ))}
       </ol>
       {selected.value !== null && <Point conversation={conversation} n={selected.value} move={(n) => (selected.value = n)} close={() => (selected.value = null)} />}
@@ -82,7 +83,7 @@ export function TimelinePanel({ conversation }: { conversation: Conversation }) 
   );
 }
 
-function Row({ entry: e, selected, choose }: { entry: Entry; selected: boolean; start: number | undefined; choose(): void }) {
+function Row({ entry: e, selected, choose }: { entry: Entry; selected: boolean; choose(): void }) {
   return (
     <li>
       <button type="button" class="event" data-kind={e.kind} data-bad={e.bad} data-predicted={e.predicted} aria-current={selected} onClick={choose}>

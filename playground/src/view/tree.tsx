@@ -1,5 +1,5 @@
 import type { EditOutcome, Operation } from "@lockstep-go/client";
-import { useSignal } from "@preact/signals";
+import { useSignal, type Signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { below, isObject, label, within, type Doc } from "../json/pointer";
 import type { Marks, Who } from "../model/marks";
@@ -49,7 +49,7 @@ function Members({ context, path, value, depth }: NodeProps & { value: Doc }) {
 /** A member of an object: a line where its value fits one, else a part of its own. */
 function Member({ context, path, name, value, depth }: NodeProps & { name: string }) {
   const open = useSignal(depth < 4);
-  const predicted = predictedRoot(context, path);
+  const adding = useSignal(false);
   const simple = typeof value !== "object" || value === null;
   const long = typeof value === "string" && (value.length > 90 || value.includes("\n"));
   const editable = canEdit(context, path);
@@ -63,8 +63,9 @@ function Member({ context, path, name, value, depth }: NodeProps & { name: strin
       <li class={long ? "entry long" : "entry"} data-predicted={isPredicted(context, path)}>
         <Flash context={context} path={path} />
         {title}
-        <Tag context={context} path={path} predicted={predicted} />
+        {long && <Tag context={context} path={path} depth={depth} />}
         <Scalar context={context} path={path} value={value} name={label(name)} />
+        {!long && <Tag context={context} path={path} depth={depth} />}
         {editable && depth > 0 && <Remove context={context} path={path} name={label(name)} />}
       </li>
     );
@@ -72,31 +73,47 @@ function Member({ context, path, name, value, depth }: NodeProps & { name: strin
   const count = Array.isArray(value) ? value.length : Object.keys(value).length;
   return (
     <li class="entry part" data-predicted={isPredicted(context, path)}>
-      <Flash context={context} path={path} />
       <div class="head">
+        <Flash context={context} path={path} />
         <button type="button" class="twist" aria-expanded={open.value} onClick={() => (open.value = !open.value)}>
           <Icon name="chevron" size={14} />
           {title}
           <span class="count">{count}</span>
         </button>
-        <Tag context={context} path={path} predicted={predicted} closed={!open.value} />
+        <Tag context={context} path={path} depth={depth} closed={!open.value} />
         {!editable && context.edit && <Lock />}
+        {editable && (
+          <button
+            class="button ghost square tiny plus"
+            type="button"
+            aria-label={`Add to ${label(name)}`}
+            onClick={() => {
+              open.value = true;
+              adding.value = true;
+            }}
+          >
+            <Icon name="plus" size={14} />
+          </button>
+        )}
         {editable && depth > 0 && <Remove context={context} path={path} name={label(name)} />}
       </div>
-      {open.value && <Inside context={context} path={path} value={value} depth={depth + 1} />}
+      {open.value && <Inside context={context} path={path} value={value} depth={depth + 1} adding={adding} />}
     </li>
   );
 }
 
-/** What an object, an array or a lone value holds. */
-function Inside({ context, path, value, depth }: NodeProps) {
+/** What an object, an array or a lone value holds. `adding` opens the form for one more. */
+function Inside({ context, path, value, depth, adding }: NodeProps & { adding?: Signal<boolean> }) {
+  const own = useSignal(false);
+  const more = adding ?? own;
   const editable = canEdit(context, path);
   if (Array.isArray(value)) {
     const columns = table(value);
     return (
       <div class="inside">
         {value.length === 0 ? <p class="none">Empty</p> : columns ? <Table context={context} path={path} value={value as Doc[]} columns={columns} /> : <Items context={context} path={path} value={value} depth={depth} />}
-        {editable && <AddItem context={context} path={path} list={value} />}
+        {editable && <AddItem context={context} path={path} list={value} open={more} />}
+        {editable && !adding && <Plus open={more} />}
       </div>
     );
   }
@@ -104,11 +121,21 @@ function Inside({ context, path, value, depth }: NodeProps) {
     return (
       <div class="inside">
         {Object.keys(value).length === 0 ? <p class="none">Empty</p> : <Members context={context} path={path} value={value} depth={depth} />}
-        {editable && <AddMember context={context} path={path} taken={Object.keys(value)} names={[]} />}
+        {editable && <AddMember context={context} path={path} taken={Object.keys(value)} names={[]} open={more} />}
+        {editable && !adding && <Plus open={more} />}
       </div>
     );
   }
   return <Scalar context={context} path={path} value={value} name="Value" />;
+}
+
+/** For what has no head of its own to put it in. */
+function Plus({ open }: { open: Signal<boolean> }) {
+  return (
+    <button class="button ghost small" type="button" onClick={() => (open.value = true)}>
+      <Icon name="plus" size={14} /> Add
+    </button>
+  );
 }
 
 /** Values in their order. */
@@ -127,7 +154,7 @@ function Items({ context, path, value, depth }: NodeProps & { value: unknown[] }
               {Number(i) + 1}
             </span>
             {simple ? <Scalar context={context} path={at} value={item} name={name} /> : <Inside context={context} path={at} value={item} depth={depth + 1} />}
-            <Tag context={context} path={at} predicted={predictedRoot(context, at)} />
+            <Tag context={context} path={at} depth={depth} />
             {canEdit(context, at) && <Remove context={context} path={at} name={name} />}
           </li>
         );
@@ -162,12 +189,11 @@ function Table({ context, path, value, columns }: { context: TreeContext; path: 
             const at = below(path, i);
             return (
               <tr key={i} data-predicted={isPredicted(context, at)}>
-                {columns.map((c, n) => {
+                {columns.map((c) => {
                   const cell = below(at, c);
                   return (
                     <td key={c} data-short={shortColumn(value, c)}>
-                      {n === 0 && <Flash context={context} path={at} />}
-                      <Flash context={context} path={cell} />
+                      <Flash context={context} path={cell} or={at} />
                       {Object.hasOwn(row, c) && <Scalar context={context} path={cell} value={row[c]} name={`${label(c)} of row ${i + 1}`} />}
                     </td>
                   );
@@ -233,15 +259,16 @@ function Lock() {
 const whoSays: Record<Who, string> = { agent: "agent", you: "you", viewer: "another viewer", system: "" };
 
 /** The light that a change leaves for a moment, in the colour of whose it is. */
-function Flash({ context, path }: { context: TreeContext; path: string }) {
-  const mark = context.marks.get(path);
+function Flash({ context, path, or }: { context: TreeContext; path: string; or?: string }) {
+  const mark = context.marks.get(path) ?? (or === undefined ? undefined : context.marks.get(or));
   if (!mark || mark.who === "system") return null;
   return <span key={mark.n} class="flash" data-who={mark.who} aria-hidden="true" />;
 }
 
-/** Who it was, in words; of a prediction, that it is one. */
-function Tag({ context, path, predicted, closed = false }: { context: TreeContext; path: string; predicted: boolean; closed?: boolean }) {
-  if (predicted) {
+/** In words: who changed a place, or that it is a prediction. */
+function Tag({ context, path, depth, closed = false }: { context: TreeContext; path: string; depth: number; closed?: boolean }) {
+  // Of a prediction it is said once, where the eye finds it.
+  if (depth === 0 && context.predicted.some((p) => within(p, path) || within(path, p))) {
     return (
       <span class="tag predicted">
         <i aria-hidden="true" />
@@ -249,19 +276,13 @@ function Tag({ context, path, predicted, closed = false }: { context: TreeContex
       </span>
     );
   }
-  // In a prediction everything is the agent's, and said once, at its root.
-  if (isPredicted(context, path)) return null;
   const mark = closed ? context.marks.newest(path) : context.marks.get(path);
-  if (!mark || mark.who === "system") return null;
+  if (!mark || mark.who === "system" || !mark.said) return null;
   return (
     <span key={mark.n} class="tag passing" data-who={mark.who}>
       {whoSays[mark.who]}
     </span>
   );
-}
-
-function predictedRoot(context: TreeContext, path: string): boolean {
-  return context.predicted.includes(path);
 }
 
 function isPredicted(context: TreeContext, path: string): boolean {
