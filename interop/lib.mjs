@@ -2,6 +2,8 @@
 // it, reading the wire beside it, and a shadow document that is stricter than
 // any client.
 import { spawn } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import path from "node:path";
@@ -12,8 +14,10 @@ const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "..");
 
 /** Starts a program of bin/ and waits for its "listening on URL" line. */
 export async function start(name, args, env = {}) {
+  // A folder of its own for the store that is the default.
+  const cwd = await mkdtemp(path.join(tmpdir(), "lockstep-"));
   const child = spawn(path.join(root, "bin", name), args, {
-    cwd: root,
+    cwd,
     // Nothing of the caller's own model settings may decide what is tested.
     env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
     stdio: ["ignore", "pipe", "pipe"],
@@ -43,7 +47,9 @@ export async function start(name, args, env = {}) {
       if (child.exitCode !== null) return child.exitCode;
       const gone = new Promise((resolve) => child.once("exit", resolve));
       child.kill("SIGTERM");
-      return await gone;
+      const code = await gone;
+      await rm(cwd, { recursive: true, force: true });
+      return code;
     },
   };
 }

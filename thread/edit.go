@@ -87,6 +87,9 @@ func (t *Thread) Edit(ctx context.Context, e Edit) (Edited, error) {
 		out, drafts, err = t.edit(f, e)
 		return drafts, err
 	})
+	if err == nil {
+		t.threads.opts.Metrics.Edits.Add(1)
+	}
 	return out, err
 }
 
@@ -307,6 +310,9 @@ func (t *Thread) Undo(ctx context.Context) (Edited, error) {
 		}
 		return drafts, nil
 	})
+	if err == nil {
+		t.threads.opts.Metrics.Edits.Add(1)
+	}
 	return out, err
 }
 

@@ -34,6 +34,7 @@ func (t *Thread) recover(ctx context.Context) error {
 	}
 	lost := agui.NewError(agui.CodeOwnerLost, "The server that ran this was stopped. What was done is kept; ask again for the rest.", nil)
 	drafts = append(drafts, draft{run: a.key, mark: mark, event: agui.RunErrorFor(lost)})
+	t.threads.opts.Metrics.Recovered.Add(1)
 	t.threads.opts.Logger.Warn("a run that nobody drives was ended", "thread", t.key.ID, "run", a.key)
 	_, err := t.append(ctx, t.threads.opts.StoreWait/10, t.entries(drafts))
 	return err

@@ -112,6 +112,7 @@ func (t *Thread) Run(ctx context.Context, req Request) (*Run, error) {
 		return r, nil // a post without news: it is all in the log already
 	}
 	started = true
+	t.threads.opts.Metrics.Active.Add(1)
 	t.hold()
 	d.start(ctx)
 	r.driver = d
@@ -387,6 +388,7 @@ func (d *driver) start(ctx context.Context) {
 	}()
 	go func() {
 		defer t.threads.runs.Done()
+		defer t.threads.opts.Metrics.Active.Add(-1)
 		defer t.Close()
 		defer t.tidy()
 		defer close(d.done)

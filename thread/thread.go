@@ -49,6 +49,12 @@ type Options struct {
 // Metrics are counters of a Threads. They may be read at any time.
 type Metrics struct {
 	Runs           atomic.Int64 // started
+	Active         atomic.Int64 // started and not ended: a gauge
+	Viewers        atomic.Int64 // those who watch (Thread.Watch): a gauge
+	Edits          atomic.Int64 // edits and undos that were made
+	Appended       atomic.Int64 // entries
+	Retries        atomic.Int64 // appends tried again because the store failed
+	Recovered      atomic.Int64 // runs ended because their process was gone
 	RepairedDeltas atomic.Int64 // deltas that did not apply and became snapshots (W2); 0 unless something is wrong
 }
 
@@ -332,6 +338,7 @@ func (t *Thread) append(ctx context.Context, wait time.Duration, entries []Entry
 	for pause := 5 * time.Millisecond; ; pause = min(2*pause, time.Second) {
 		err = t.threads.store.Append(ctx, t.key, t.fold.head, entries)
 		if err == nil {
+			t.threads.opts.Metrics.Appended.Add(int64(len(entries)))
 			for _, e := range entries {
 				if err := t.take(e); err != nil {
 					return false, storeError(err)
@@ -350,6 +357,7 @@ func (t *Thread) append(ctx context.Context, wait time.Duration, entries []Entry
 		if ctx.Err() != nil || time.Now().Add(pause).After(end) {
 			return false, storeError(cmp.Or(readErr, err))
 		}
+		t.threads.opts.Metrics.Retries.Add(1)
 		t.threads.opts.Logger.Warn("the store failed, trying again", "thread", t.key.ID, "error", err)
 		select {
 		case <-time.After(pause):

@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -43,7 +44,7 @@ func serve(t *testing.T, args ...string) (url string, stop func() int) {
 	w := &lineWriter{want: regexp.MustCompile(`(?m)^listening on (http://\S+)$`), found: make(chan string, 1)}
 	code := make(chan int, 1)
 	go func() {
-		code <- run(ctx, append([]string{"serve", "--addr", "127.0.0.1:0"}, args...), std{strings.NewReader(""), io.Discard, w})
+		code <- run(ctx, append([]string{"serve", "--addr", "127.0.0.1:0", "--store", "sqlite:" + filepath.Join(t.TempDir(), "threads.db")}, args...), std{strings.NewReader(""), io.Discard, w})
 	}()
 	select {
 	case url = <-w.found:

@@ -10,15 +10,15 @@ import (
 )
 
 // requireToken lets requests through that carry the bearer token. Health checks
-// stay open: those who make them seldom have secrets. So does the page, which
-// holds none and asks for the token.
+// stay open: those who make them seldom have secrets. So do the page's own files:
+// the page asks for the token.
 func requireToken(token string, next http.Handler) http.Handler {
 	if token == "" {
 		return next
 	}
 	want := sha256.Sum256([]byte(token))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/healthz" || r.URL.Path == "/readyz" || isPage(r) {
+		if open(r) {
 			next.ServeHTTP(w, r)
 			return
 		}
@@ -37,13 +37,36 @@ func requireToken(token string, next http.Handler) http.Handler {
 	})
 }
 
-// isPage reports whether a browser asks for the page or a file of it. Anything
-// else at these paths belongs to an agent.
-func isPage(r *http.Request) bool {
+func open(r *http.Request) bool {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		return false
 	}
-	return r.URL.Path == "/" || strings.HasPrefix(r.URL.Path, "/assets/")
+	switch r.URL.Path {
+	case "/", "/healthz", "/readyz":
+		return true
+	}
+	return strings.HasPrefix(r.URL.Path, "/assets/")
+}
+
+// sameOrigin refuses what a browser sends from pages of other origins than those
+// that are allowed. CORS only keeps them from reading answers; a POST without a
+// body would be carried out.
+func sameOrigin(origins []string, next http.Handler) (http.Handler, error) {
+	if slices.Contains(origins, "*") {
+		return next, nil
+	}
+	p := http.NewCrossOriginProtection()
+	for _, o := range origins {
+		if err := p.AddTrustedOrigin(o); err != nil {
+			return nil, fmt.Errorf("--allow-origin %q: want SCHEME://HOST[:PORT] or *", o)
+		}
+	}
+	p.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusForbidden)
+		fmt.Fprintln(w, `{"errors":[{"path":"Origin","message":"pages of this origin may not use the server; see --allow-origin"}]}`)
+	}))
+	return p.Handler(next), nil
 }
 
 // allowOrigins answers CORS for the given origins, and for no others. "*" allows

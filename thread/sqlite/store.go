@@ -142,7 +142,7 @@ func (s *Store) Append(ctx context.Context, key thread.Key, after thread.Head, e
 }
 
 // Compact implements thread.Store, in one transaction.
-func (s *Store) Compact(ctx context.Context, key thread.Key, head thread.Head, upTo uint64, entries []thread.Entry) error {
+func (s *Store) Compact(ctx context.Context, key thread.Key, head thread.Head, after, upTo uint64, entries []thread.Entry) error {
 	rows, size := encode(entries)
 	return s.do(ctx, &request{
 		key: key, bytes: size,
@@ -150,10 +150,10 @@ func (s *Store) Compact(ctx context.Context, key thread.Key, head thread.Head, u
 			if refusal, failure := s.writer.expect(key, head); refusal != nil || failure != nil {
 				return refusal, failure
 			}
-			if err := thread.CheckCompact(key, head, upTo, entries); err != nil {
+			if err := thread.CheckCompact(key, head, after, upTo, entries); err != nil {
 				return err, nil
 			}
-			return nil, s.writer.compact(key, upTo, rows)
+			return nil, s.writer.compact(key, after, upTo, rows)
 		},
 		around: func(transaction func() error) error { return s.reader.frozen(key, transaction) },
 	})

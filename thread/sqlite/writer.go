@@ -158,7 +158,7 @@ func openWriter(path string) (_ *writer, err error) {
 		&w.add:    "INSERT INTO logs (agent, principal, thread, epoch, seq, updated) VALUES (?, ?, ?, ?, ?, ?)",
 		&w.move:   "UPDATE logs SET seq = ?, updated = ? WHERE id = ?",
 		&w.insert: "INSERT INTO entries (log, seq, data) VALUES (?, ?, ?)",
-		&w.remove: "DELETE FROM entries WHERE log = ? AND seq <= ?",
+		&w.remove: "DELETE FROM entries WHERE log = ? AND seq > ? AND seq <= ?",
 		&w.forget: "DELETE FROM logs WHERE id = ?",
 	} {
 		if *stmt, err = w.conn.PrepareContext(background, text); err != nil {
@@ -284,16 +284,16 @@ func (w *writer) store(log int64, rows []row) error {
 }
 
 // compact replaces the entries up to a number; callers have asked expect.
-func (w *writer) compact(key thread.Key, upTo uint64, rows []row) error {
+func (w *writer) compact(key thread.Key, after, upTo uint64, rows []row) error {
 	l, err := w.end(key)
 	if err != nil || l.id == 0 {
 		return err
 	}
 	w.touched = append(w.touched, key)
-	if err := exec(w.remove, l.id, int64(upTo)); err != nil {
+	if err := exec(w.remove, l.id, int64(after), int64(upTo)); err != nil {
 		return err
 	}
-	if len(rows) == 0 && upTo == l.head.Seq {
+	if len(rows) == 0 && after == 0 && upTo == l.head.Seq {
 		delete(w.logs, key)
 		return exec(w.forget, l.id)
 	}

@@ -22,12 +22,12 @@ func testCompact(t *testing.T, s thread.Store) {
 		return out
 	}
 	// Nothing, which changes nothing.
-	if err := s.Compact(ctx, key, head, 0, nil); err != nil {
+	if err := s.Compact(ctx, key, head, 0, 0, nil); err != nil {
 		t.Fatal(err)
 	}
 	wantEntries(t, read(t, s, key, 0), entries(1, 20))
 
-	if err := s.Compact(ctx, key, head, 10, list(4, 10)); err != nil {
+	if err := s.Compact(ctx, key, head, 0, 10, list(4, 10)); err != nil {
 		t.Fatal(err)
 	}
 	wantHead(t, s, key, head)
@@ -41,19 +41,25 @@ func testCompact(t *testing.T, s thread.Store) {
 	}
 
 	// What was compacted can be compacted further, to nothing as well.
-	if err := s.Compact(ctx, key, head, 12, list(4, 11)); err != nil {
+	if err := s.Compact(ctx, key, head, 0, 12, list(4, 11)); err != nil {
 		t.Fatal(err)
 	}
 	wantEntries(t, read(t, s, key, 0), append(list(4, 11), entries(13, 20)...))
-	if err := s.Compact(ctx, key, head, 15, nil); err != nil {
+	if err := s.Compact(ctx, key, head, 0, 15, nil); err != nil {
 		t.Fatal(err)
 	}
 	wantEntries(t, read(t, s, key, 0), entries(16, 20))
 
+	// Only behind a number: what is before it stays as it is.
+	if err := s.Compact(ctx, key, head, 16, 18, list(18)); err != nil {
+		t.Fatal(err)
+	}
+	wantEntries(t, read(t, s, key, 0), slices.Concat(entries(16, 16), list(18), entries(19, 20)))
+
 	// Other logs are left alone, and this one goes on.
 	grow(t, s, thread.Key{Agent: "recipe", Principal: "ben", ID: key.ID}, thread.Head{Epoch: "e2"}, 3)
 	head = grow(t, s, key, head, 22)
-	if err := s.Compact(ctx, key, head, 21, list(16)); err != nil {
+	if err := s.Compact(ctx, key, head, 0, 21, list(16)); err != nil {
 		t.Fatal(err)
 	}
 	wantEntries(t, read(t, s, key, 0), append(list(16), entries(22, 22)...))
@@ -62,10 +68,10 @@ func testCompact(t *testing.T, s thread.Store) {
 
 func testCompactRefuses(t *testing.T, s thread.Store) {
 	ctx := t.Context()
-	wantConflict(t, s.Compact(ctx, key, thread.Head{Epoch: "e1", Seq: 1}, 1, nil), thread.Head{})
+	wantConflict(t, s.Compact(ctx, key, thread.Head{Epoch: "e1", Seq: 1}, 0, 1, nil), thread.Head{})
 	head := grow(t, s, key, thread.Head{Epoch: "e1"}, 10)
 	for _, other := range []thread.Head{{Epoch: "e1", Seq: 9}, {Epoch: "e1", Seq: 11}, {Epoch: "e2", Seq: 10}, {}} {
-		wantConflict(t, s.Compact(ctx, key, other, 5, nil), head)
+		wantConflict(t, s.Compact(ctx, key, other, 0, 5, nil), head)
 	}
 	for _, c := range []struct {
 		upTo uint64
@@ -73,7 +79,7 @@ func testCompactRefuses(t *testing.T, s thread.Store) {
 	}{
 		{11, nil}, {5, entries(6, 6)}, {5, entries(0, 1)}, {5, []thread.Entry{entry(3), entry(3)}}, {5, []thread.Entry{entry(3), entry(2)}}, {0, entries(1, 1)},
 	} {
-		err := s.Compact(ctx, key, head, c.upTo, c.list)
+		err := s.Compact(ctx, key, head, 0, c.upTo, c.list)
 		var conflict *thread.ConflictError
 		if err == nil || errors.As(err, &conflict) {
 			t.Errorf("up to %d, %s: %v", c.upTo, numbers(c.list), err)
@@ -86,7 +92,7 @@ func testCompactRefuses(t *testing.T, s thread.Store) {
 // being there.
 func testCompactKeepsTheHead(t *testing.T, s thread.Store) {
 	head := grow(t, s, key, thread.Head{Epoch: "e1"}, 10)
-	if err := s.Compact(t.Context(), key, head, 10, entries(7, 7)); err != nil {
+	if err := s.Compact(t.Context(), key, head, 0, 10, entries(7, 7)); err != nil {
 		t.Fatal(err)
 	}
 	wantHead(t, s, key, head)
@@ -100,7 +106,7 @@ func testCompactKeepsTheHead(t *testing.T, s thread.Store) {
 
 func testCompactForgets(t *testing.T, s thread.Store) {
 	head := grow(t, s, key, thread.Head{Epoch: "e1"}, long)
-	if err := s.Compact(t.Context(), key, head, head.Seq, nil); err != nil {
+	if err := s.Compact(t.Context(), key, head, 0, head.Seq, nil); err != nil {
 		t.Fatal(err)
 	}
 	wantHead(t, s, key, thread.Head{})
@@ -108,7 +114,7 @@ func testCompactForgets(t *testing.T, s thread.Store) {
 	if list, err := s.List(t.Context(), key.Agent, key.Principal, thread.Listed{}, 10); err != nil || len(list) != 0 {
 		t.Fatalf("%v, %v", list, err)
 	}
-	wantConflict(t, s.Compact(t.Context(), key, head, head.Seq, nil), thread.Head{})
+	wantConflict(t, s.Compact(t.Context(), key, head, 0, head.Seq, nil), thread.Head{})
 	wantConflict(t, s.Append(t.Context(), key, head, entries(long+1, long+1)), thread.Head{})
 
 	// The next append makes another log.
@@ -125,14 +131,14 @@ func testCompactTailed(t *testing.T, s thread.Store) {
 	head := grow(t, s, key, thread.Head{Epoch: "e1"}, 10)
 	tail, behind := follow(t, s, key, 0), follow(t, s, key, 10)
 	wantEntries(t, tail.take(t, 10), entries(1, 10))
-	if err := s.Compact(ctx, key, head, 8, entries(8, 8)); err != nil {
+	if err := s.Compact(ctx, key, head, 0, 8, entries(8, 8)); err != nil {
 		t.Fatal(err)
 	}
 	head = grow(t, s, key, head, 12)
 	wantEntries(t, tail.take(t, 2), entries(11, 12))
 	wantEntries(t, behind.take(t, 2), entries(11, 12))
 
-	if err := s.Compact(ctx, key, head, head.Seq, nil); err != nil {
+	if err := s.Compact(ctx, key, head, 0, head.Seq, nil); err != nil {
 		t.Fatal(err)
 	}
 	var conflict *thread.ConflictError
@@ -209,7 +215,7 @@ func testList(t *testing.T, s thread.Store) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Compact(ctx, thread.Key{Agent: "recipe", Principal: "ann", ID: "old"}, head, 2, nil); err != nil {
+	if err := s.Compact(ctx, thread.Key{Agent: "recipe", Principal: "ann", ID: "old"}, head, 0, 2, nil); err != nil {
 		t.Fatal(err)
 	}
 	want("recipe", "ann", "a", "b", "old", "new")
@@ -282,7 +288,7 @@ func testListWhileAppending(t *testing.T, s thread.Store) {
 		after = got[2]
 		touch(logs-1-3*page, time.Duration(100+page)*time.Second) // of this page, to the front
 		touch(logs-2-3*page, -time.Hour)                          // of this page, by a clock that went back
-		if err := s.Compact(t.Context(), thread.Key{Agent: "a", ID: after.ID}, heads[after.ID], heads[after.ID].Seq, nil); err != nil {
+		if err := s.Compact(t.Context(), thread.Key{Agent: "a", ID: after.ID}, heads[after.ID], 0, heads[after.ID].Seq, nil); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -74,7 +74,7 @@ func testReopen(t *testing.T, d Durable) {
 	with(func(s thread.Store) {
 		head = grow(t, s, key, thread.Head{Epoch: "e1"}, long)
 		next := grow(t, s, other, thread.Head{Epoch: "e2"}, 5)
-		if err := s.Compact(t.Context(), other, next, 4, entries(2, 2)); err != nil {
+		if err := s.Compact(t.Context(), other, next, 0, 4, entries(2, 2)); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -85,7 +85,7 @@ func testReopen(t *testing.T, d Durable) {
 		wantEntries(t, read(t, s, other, 0), []thread.Entry{entry(2), entry(5)})
 		wantConflict(t, s.Append(t.Context(), key, thread.Head{Epoch: "e1", Seq: 1}, entries(2, 2)), head)
 		head = grow(t, s, key, head, long+1)
-		if err := s.Compact(t.Context(), other, thread.Head{Epoch: "e2", Seq: 5}, 5, nil); err != nil {
+		if err := s.Compact(t.Context(), other, thread.Head{Epoch: "e2", Seq: 5}, 0, 5, nil); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -157,7 +157,7 @@ func childWrite(s thread.Store) error {
 				if i == childLogs-1 && n%5 == 4 && err == nil {
 					floor := childEntry(head.Seq - 2)
 					floor.Floor = true
-					err = s.Compact(ctx, k, head, head.Seq-2, []thread.Entry{floor})
+					err = s.Compact(ctx, k, head, 0, head.Seq-2, []thread.Entry{floor})
 				}
 			}
 			failed <- err

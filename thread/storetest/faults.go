@@ -206,11 +206,11 @@ func (f *Faults) Head(ctx context.Context, key thread.Key) (thread.Head, error) 
 }
 
 // Compact implements thread.Store.
-func (f *Faults) Compact(ctx context.Context, key thread.Key, head thread.Head, upTo uint64, entries []thread.Entry) error {
+func (f *Faults) Compact(ctx context.Context, key thread.Key, head thread.Head, after, upTo uint64, entries []thread.Entry) error {
 	if err := f.reach(ctx); err != nil {
 		return err
 	}
-	return f.store.Compact(ctx, key, head, upTo, entries)
+	return f.store.Compact(ctx, key, head, after, upTo, entries)
 }
 
 // List implements thread.Store.

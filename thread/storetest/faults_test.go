@@ -113,7 +113,7 @@ func TestFaultsDownAndSlow(t *testing.T) {
 		for _, err := range []error{
 			headErr, listErr, readErr,
 			s.Append(t.Context(), key, thread.Head{Epoch: "e", Seq: 1}, []thread.Entry{{Seq: 2}}),
-			s.Compact(t.Context(), key, thread.Head{Epoch: "e", Seq: 1}, 1, nil),
+			s.Compact(t.Context(), key, thread.Head{Epoch: "e", Seq: 1}, 0, 1, nil),
 		} {
 			if !unavailable(err) {
 				t.Errorf("down: %v", err)

@@ -57,18 +57,18 @@ func testReadIsOneMoment(t *testing.T, s thread.Store) {
 			return s.Append(ctx, k, head, entries(head.Seq+1, head.Seq+10))
 		}},
 		{"compact", func(k thread.Key, head thread.Head) error {
-			return s.Compact(ctx, k, head, long-5, []thread.Entry{entry(3), entry(long - 7)})
+			return s.Compact(ctx, k, head, 0, long-5, []thread.Entry{entry(3), entry(long - 7)})
 		}},
 		{"forget", func(k thread.Key, head thread.Head) error {
-			if err := s.Compact(ctx, k, head, head.Seq, nil); err != nil {
+			if err := s.Compact(ctx, k, head, 0, head.Seq, nil); err != nil {
 				return err
 			}
 			return s.Append(ctx, k, thread.Head{Epoch: "next"}, entries(1, long+50))
 		}},
 		{"compact twice", func(k thread.Key, head thread.Head) error {
 			return errors.Join(
-				s.Compact(ctx, k, head, long/2, []thread.Entry{entry(1)}),
-				s.Compact(ctx, k, head, long, []thread.Entry{entry(1)}))
+				s.Compact(ctx, k, head, 0, long/2, []thread.Entry{entry(1)}),
+				s.Compact(ctx, k, head, 0, long, []thread.Entry{entry(1)}))
 		}},
 	} {
 		for _, at := range []uint64{1, long / 2} {
@@ -78,7 +78,7 @@ func testReadIsOneMoment(t *testing.T, s thread.Store) {
 				t.Fatal(err)
 			}
 			if head.Seq > 0 {
-				if err := s.Compact(ctx, k, head, head.Seq, nil); err != nil {
+				if err := s.Compact(ctx, k, head, 0, head.Seq, nil); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -219,7 +219,7 @@ func testAppendCancelled(t *testing.T, s thread.Store) {
 	if _, err := s.List(ctx, key.Agent, key.Principal, thread.Listed{}, 1); !errors.Is(err, context.Canceled) {
 		t.Errorf("list: %v", err)
 	}
-	if err := s.Compact(ctx, key, thread.Head{Epoch: "e1", Seq: 1}, 1, nil); !errors.Is(err, context.Canceled) {
+	if err := s.Compact(ctx, key, thread.Head{Epoch: "e1", Seq: 1}, 0, 1, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("compacting: %v", err)
 	}
 	wantHead(t, s, key, thread.Head{})
@@ -365,7 +365,7 @@ func testOddKeys(t *testing.T, s thread.Store) {
 		if err != nil || len(list) != 1 || list[0].ID != id {
 			t.Fatalf("%.40q is listed as %d logs, %v", id, len(list), err)
 		}
-		if err := s.Compact(t.Context(), k, thread.Head{Epoch: fmt.Sprint("e", i), Seq: uint64(i) + 2}, uint64(i)+2, nil); err != nil {
+		if err := s.Compact(t.Context(), k, thread.Head{Epoch: fmt.Sprint("e", i), Seq: uint64(i) + 2}, 0, uint64(i)+2, nil); err != nil {
 			t.Fatal(err)
 		}
 		wantHead(t, s, k, thread.Head{})
