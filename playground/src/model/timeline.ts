@@ -118,15 +118,13 @@ export class Timeline {
     return state;
   }
 
-  /** The state that the run in which an event lies began with. */
+  /** The state that a run began with; n is the number of its RUN_STARTED. */
   stateAtRunStart(n: number): unknown {
-    for (let i = n - this.offset; i >= 0; i--) {
-      if (this.events[i]?.type !== EventType.RUN_STARTED) continue;
-      for (let j = i + 1; j <= n - this.offset; j++) {
-        const event = this.events[j]!;
-        if (event.type === EventType.STATE_SNAPSHOT) return (event as BaseEvent & { snapshot: unknown }).snapshot;
-      }
-      return undefined;
+    if (n < this.offset) return undefined;
+    for (let i = n - this.offset + 1; i < this.events.length; i++) {
+      const event = this.events[i]!;
+      if (event.type === EventType.STATE_SNAPSHOT) return (event as BaseEvent & { snapshot: unknown }).snapshot;
+      if (event.type === EventType.RUN_STARTED) return undefined;
     }
     return undefined;
   }

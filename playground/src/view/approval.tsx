@@ -3,7 +3,7 @@ import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { Change } from "../json/diff";
 import { short, words } from "../json/diff";
-import { isObject, label, place } from "../json/pointer";
+import { below, isObject, label, place } from "../json/pointer";
 import { editable, type Approval } from "../model/approvals";
 import type { Conversation } from "../model/conversation";
 import { Form, type FieldValues } from "./form";
@@ -106,7 +106,7 @@ function Card({ approval, decide }: { approval: Approval; conversation: Conversa
 export function Differences({ changes }: { changes: readonly Change[] }) {
   return (
     <dl class="differences">
-      {changes.map((c) => (
+      {changes.flatMap(parts).map((c) => (
         <div key={c.path}>
           <dt>{place(c.path)}</dt>
           <dd>
@@ -118,21 +118,50 @@ export function Differences({ changes }: { changes: readonly Change[] }) {
   );
 }
 
-function Difference({ change: { before, after } }: { change: Change }) {
+/** An object that is all new, or all gone, as its members: each has a name of its own. */
+function parts(change: Change): Change[] {
+  const { path, before, after } = change;
+  if (after !== undefined && before !== undefined) return [change];
+  const value = after ?? before;
+  if (!isObject(value) || Object.keys(value).length === 0) return [change];
+  return Object.entries(value).flatMap(([name, v]) => parts({ path: below(path, name), ...(after === undefined ? { before: v } : { after: v }) }));
+}
+
+function Difference({ change }: { change: Change }) {
+  const { after } = change;
+  // From nothing to a text is a new text, however the nothing is written.
+  const before = change.before === "" && after !== "" ? undefined : change.before;
   if (typeof before === "string" && typeof after === "string" && (before.length > 40 || after.length > 40)) {
     return (
       <p class="text">
-        {words(before, after).map((p, i) => (p.kind === "same" ? <span key={i}>{p.text}</span> : p.kind === "new" ? <ins key={i}>{p.text}</ins> : <del key={i}>{p.text}</del>))}
+        {words(before, after).map((p, i, all) => (p.kind === "same" ? <span key={i}>{around(p.text, i === 0, i === all.length - 1)}</span> : p.kind === "new" ? <ins key={i}>{p.text}</ins> : <del key={i}>{p.text}</del>))}
+      </p>
+    );
+  }
+  if (before === undefined || after === undefined) {
+    const New = before === undefined ? "ins" : "del";
+    return (
+      <p class="text">
+        <New class="block">{whole(before ?? after)}</New>
       </p>
     );
   }
   return (
     <p class="text">
-      {before !== undefined && <del>{whole(before)}</del>}
-      {before !== undefined && after !== undefined && " "}
-      {after !== undefined && <ins>{whole(after)}</ins>}
+      <del>{whole(before)}</del> <ins>{whole(after)}</ins>
     </p>
   );
+}
+
+/** How much of what stayed is shown beside what changed, in characters. */
+const context = 90;
+
+/** What stayed, cut to what stands next to a change. */
+function around(text: string, first: boolean, last: boolean): string {
+  if (text.length <= 2 * context + 40) return text;
+  const head = first ? "" : text.slice(0, context);
+  const tail = last ? "" : text.slice(-context);
+  return `${head} … ${tail}`;
 }
 
 function whole(value: unknown): string {

@@ -31,6 +31,7 @@ export function Chat({ conversation }: { conversation: Conversation }) {
       <div
         ref={scroller}
         class="messages"
+        data-painted={conversation.background.value !== ""}
         role="log"
         aria-live="off"
         aria-label="Messages"
@@ -88,6 +89,8 @@ function Line({ message: m, messages, conversation }: { message: Message; messag
         </article>
       );
     case "assistant":
+      // The question of a confirm_changes call is asked below.
+      if (!m.content && !m.toolCalls?.some((c) => c.function.name !== confirmTool)) return null;
       return (
         <article class="message assistant" aria-label="Agent">
           {m.toolCalls

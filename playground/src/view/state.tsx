@@ -29,9 +29,9 @@ export function StatePanel({ conversation }: { conversation: Conversation }) {
   };
   return (
     <section class="state" aria-label="Shared state">
-      <div class="tools">
-        <p class="muted">{empty ? "Shared with the agent" : "Shared with the agent. Select a value to change it."}</p>
-        <button class="button small" type="button" disabled={running || waiting || undoing.value || empty} onClick={() => void undo()} title="Take back what the agent changed last; your own edits stay">
+      <div class="tools" hidden={empty}>
+        <p class="muted">Shared with the agent. Select a value to change it.</p>
+        <button class="button small" type="button" disabled={running || waiting || undoing.value} onClick={() => void undo()} title="Take back what the agent changed last; your own edits stay">
           <Icon name="undo" size={15} /> Undo agent
         </button>
       </div>
