@@ -32,8 +32,9 @@ type Edited struct {
 	Conflicts []jsondoc.Pointer
 	// Dropped are read-only places that the edit had changed; they stay.
 	Dropped []jsondoc.Pointer
-	// Predicted are places that nothing but a prediction has: there is nothing
-	// to edit yet, so they stay. See Model.Amend.
+	// Predicted are places that the edit had changed and nothing but a
+	// prediction has: there is nothing to edit yet, so they stay. See
+	// Model.Amend.
 	Predicted []jsondoc.Pointer
 }
 
@@ -46,9 +47,10 @@ type Edited struct {
 // *SchemaError where the edit breaks the schema (S8).
 //
 // What the client changed is applied to the state as it is now. A place that the
-// base shows and the state had neither then nor has now is only predicted. One
-// that the state had lies below the prediction: the edit goes there, and shows
-// above it (S6).
+// base shows and the state had neither then nor has now is only predicted, and
+// so are the items of an array that a prediction replaces. Any other place that
+// the state had lies below the prediction: the edit goes there, and shows above
+// it (S6).
 func (m *Model) Edit(now, base Doc, wanted jsondoc.Value) (Edited, error) {
 	return m.EditAround(now, base, wanted, nil)
 }
@@ -78,12 +80,12 @@ func (m *Model) EditAround(now, base Doc, wanted jsondoc.Value, stay []jsondoc.P
 	if jsondoc.Equal(shown, wanted) {
 		return out, nil
 	}
+	if wanted, out.Predicted = withoutPredicted(shown, was, orEmpty(visible), wanted); jsondoc.Equal(shown, wanted) {
+		return out, nil
+	}
 	decide := func(c jsondoc.Conflict) (jsondoc.Value, bool) {
 		before, _ := was.At(c.Path)
 		switch overlaid := !jsondoc.Equal(c.Base, before); {
-		case overlaid && c.Theirs.IsAbsent() && before.IsAbsent(), overlaid && c.Base.Kind() == jsondoc.KindArray:
-			out.Predicted = append(out.Predicted, c.Path)
-			return c.Theirs, true
 		case overlaid && jsondoc.Equal(before, c.Theirs):
 			// Nobody but the prediction was there since.
 		case slices.Contains(stay, c.Path):
@@ -99,7 +101,7 @@ func (m *Model) EditAround(now, base Doc, wanted jsondoc.Value, stay []jsondoc.P
 		return out, err
 	}
 	out.Merged = !jsondoc.Equal(was, visible)
-	for _, at := range slices.Concat(out.Predicted, stay) {
+	for _, at := range stay {
 		wanted = putBack(shown, wanted, at)
 	}
 	if out.Doc.View, _, err = jsondoc.Merge(shown, wanted, orEmpty(now.View), &jsondoc.MergeOptions{Policy: jsondoc.Ours}); err != nil {
@@ -114,6 +116,48 @@ func (m *Model) EditAround(now, base Doc, wanted jsondoc.Value, stay []jsondoc.P
 		return Edited{Doc: now, Dropped: out.Dropped}, err
 	}
 	return out, nil
+}
+
+// withoutPredicted is what a client wants without its edits of what only a
+// prediction has shown it, and lists these: a place that the state did not have
+// when it was shown, and does not have now; and an array that was being
+// predicted, whose items are not the state's. Once a prediction is committed its
+// places are the state's like any other.
+func withoutPredicted(shown, was, now, wanted jsondoc.Value) (jsondoc.Value, []jsondoc.Pointer) {
+	var places []jsondoc.Pointer
+	var walk func(shown, was, now, wanted jsondoc.Value, at jsondoc.Pointer) jsondoc.Value
+	walk = func(shown, was, now, wanted jsondoc.Value, at jsondoc.Pointer) jsondoc.Value {
+		if shown.IsAbsent() || jsondoc.Equal(shown, wanted) || jsondoc.Equal(shown, was) {
+			return wanted
+		}
+		objects := shown.Kind() == jsondoc.KindObject && wanted.Kind() == jsondoc.KindObject
+		switch {
+		case objects && was.Kind() == jsondoc.KindObject:
+			out := wanted
+			for name, s := range shown.Members() {
+				before, _ := was.Get(name)
+				is, _ := now.Get(name)
+				w, _ := wanted.Get(name)
+				if v := walk(s, before, is, w, at.Child(name)); !v.IsAbsent() && !jsondoc.Same(v, w) {
+					out = out.With(name, v)
+				}
+			}
+			return out
+		case !jsondoc.Equal(was, now):
+			return wanted
+		case was.IsAbsent() || objects || shown.Kind() == jsondoc.KindArray:
+			if wanted.IsAbsent() {
+				places = append(places, at)
+				return shown
+			}
+			for _, op := range jsondoc.Diff(shown, wanted, nil) {
+				places = append(places, at+op.Path)
+			}
+			return shown
+		}
+		return wanted
+	}
+	return walk(shown, orEmpty(was), now, wanted, ""), places
 }
 
 // putBack makes wanted at a place what shown has there.

@@ -92,6 +92,11 @@ func (t *Thread) Run(ctx context.Context, req Request) (*Run, error) {
 			return drafts, err
 		})
 		if err != nil {
+			// The store may have taken the run's beginning all the same. Nobody
+			// drives it: whoever opens the thread next has to end it.
+			t.writing.insist()
+			t.disown(r.key)
+			t.writing.give()
 			return nil, err
 		}
 		if busy == nil {
@@ -134,6 +139,9 @@ func (t *Thread) begin(f *fold, key string, req Request) (*driver, []draft, erro
 		// Nothing of the request counts but the state: an edit is not lost.
 		answers, news.fresh, news.branch = resumed{}, nil, nil
 	}
+	if answers.stays {
+		news.branch = nil
+	}
 	if len(news.dropped) > 0 {
 		t.threads.opts.Logger.Info("posted messages were dropped: not the user's, or not new", "thread", t.key.ID, "run", key, "messages", news.dropped)
 	}
@@ -141,7 +149,6 @@ func (t *Thread) begin(f *fold, key string, req Request) (*driver, []draft, erro
 		{run: key, mark: system, lease: &Lease{Owner: t.threads.owner, Until: time.Now().Add(t.threads.opts.RunLimit)}},
 		{run: key, mark: state.Mark{By: state.ByUser}, event: run.Opening(in, news.fresh)},
 	}
-	drafts = append(drafts, answers.drafts(key, t.newID)...)
 	session, settled, err := t.beginState(f, key, news, &answers)
 	if err != nil {
 		return nil, nil, err
@@ -163,7 +170,7 @@ func (t *Thread) begin(f *fold, key string, req Request) (*driver, []draft, erro
 		drafts = append(drafts, draft{run: key, mark: system, event: &agui.Custom{Name: "PredictState", Value: v}})
 	}
 	closing := ""
-	if !slices.ContainsFunc(news.fresh, func(m agui.Message) bool { return m.Role == agui.RoleUser }) {
+	if !asks(news.fresh) {
 		closing = run.Closing(t.model.Config().Confirmation, answers.decided)
 	}
 	return &driver{
@@ -186,12 +193,12 @@ func (t *Thread) newID(prefix string) string {
 }
 
 // beginState reads what the client posted as an edit, decides the proposals
-// that its messages answer, and makes the snapshot that the run begins with. An
+// that its answers and messages decide, and makes the snapshot that the run begins with. An
 // agent that keeps no state, on a thread without any, gets none.
 func (t *Thread) beginState(f *fold, key string, news posted, answers *resumed) (*state.Session, []draft, error) {
 	m := t.model
 	if !m.Keeps() && f.revision == 0 {
-		return m.NewSession(f.doc), nil, nil
+		return m.NewSession(f.doc), answers.drafts(key, t.newID), nil
 	}
 	var edited state.Edited
 	var err error
@@ -218,6 +225,8 @@ func (t *Thread) beginState(f *fold, key string, news posted, answers *resumed) 
 			drafts = append(drafts, draft{run: key, mark: mark, proposal: &p})
 		}
 	}
+	// Behind the edits: what is decided must not be open again by them.
+	drafts = append(drafts, answers.drafts(key, t.newID)...)
 	session := m.NewSession(edited.Doc, open...)
 	lost := answers.apply(session)
 	for _, msg := range news.fresh {
@@ -304,6 +313,9 @@ func (r *Run) Leave() {
 	if !r.read.Swap(true) {
 		// First the record, then the stop: the next run must find it.
 		err := r.thread.commit(r.thread.threads.base, func(f *fold) ([]draft, error) {
+			if f.head.Epoch != r.first.Epoch {
+				return nil, nil // the thread was forgotten
+			}
 			return []draft{{run: r.key, mark: state.Mark{By: state.BySystem}, left: max(r.written.Load(), 1)}}, nil
 		})
 		if err != nil {
@@ -358,6 +370,7 @@ type driver struct {
 	run     *run.Run
 	box     *mailbox
 	seen    uint64 // the log as the session knows it
+	lost    error  // the log did not take something: the rest would not fit it
 	decided []run.Decision
 	closing string // what is said instead of asking the model; the driver's goroutine's
 	cancel  context.CancelCauseFunc
@@ -379,6 +392,8 @@ func (d *driver) start(ctx context.Context) {
 	d.cancel = cancel
 	t.mu.Lock()
 	t.driver = d
+	close(t.grown) // who waits to stop the run can do so now
+	t.grown = make(chan struct{})
 	t.mu.Unlock()
 
 	read := make(chan struct{})
@@ -473,20 +488,35 @@ func size(c message.Content) int {
 }
 
 // ask runs f on the driver's goroutine, behind everything that the agent has
-// said so far.
+// said so far. When it returns, f has run as a whole, or will not run: who gave
+// up must not find f at work on its variables later. A driver that has ended
+// runs nothing any more, and not every ctx ends with it (the loop reports the
+// calls of a stopped run under one that does not).
 func (d *driver) ask(ctx context.Context, f func()) error {
+	var taken atomic.Bool // by the driver, or back
 	answered := make(chan struct{})
-	if err := d.box.put(ctx, item{do: func() { f(); close(answered) }}); err != nil {
+	err := d.box.put(ctx, item{do: func() {
+		if taken.CompareAndSwap(false, true) {
+			f()
+			close(answered)
+		}
+	}})
+	if err != nil {
 		return err
 	}
 	select {
 	case <-answered:
 		return nil
 	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-d.done:
-		return run.ErrStopped
+		err = context.Cause(ctx)
+	case <-d.box.over:
+		err = run.ErrStopped
 	}
+	if taken.CompareAndSwap(false, true) {
+		return err
+	}
+	<-answered
+	return nil
 }
 
 // beforeModel puts the state before the model, once, as it is now (S7).
@@ -519,9 +549,10 @@ var errClosing = errors.New("the decision has a text of its own")
 // crash must not make it run twice.
 func (d *driver) gate(ctx context.Context, call *message.FunctionCallContent) agent.Decision {
 	decision := agent.HoldCall()
+	t, _ := tool.FromContext(ctx)
 	var failed error
 	err := d.ask(ctx, func() {
-		decision = d.run.Gate(call.CallID)
+		decision = d.run.Gate(call.CallID, t)
 		if slices.ContainsFunc(d.decided, func(o run.Decision) bool { return o.Proposal.Call == call.CallID && o.Approved }) {
 			failed = d.append(run.Batch{Started: call.CallID})
 		}
@@ -616,25 +647,15 @@ func (d *driver) drive(ctx context.Context) {
 	if err != nil && !errors.Is(err, run.ErrStopped) {
 		d.thread.threads.opts.Logger.Error("a run failed", "thread", d.thread.key.ID, "run", d.key, "error", err)
 	}
-	b := d.run.Finish(time.Now(), err)
-	b.After = append(b.After, d.run.Terminal(err))
-	if failed := d.append(b); failed != nil {
-		d.thread.threads.opts.Logger.Error("the end of a run could not be logged", "thread", d.thread.key.ID, "run", d.key, "error", failed)
-		d.thread.abandon(failed)
+	if d.lost == nil {
+		b := d.run.Finish(time.Now(), err)
+		b.After = append(b.After, d.run.Terminal(err))
+		if d.append(b) == nil {
+			return
+		}
 	}
-}
-
-// abandon gives up a run whose end cannot be stored: its viewers are told, and
-// whoever opens the thread next finds a run that nobody drives.
-func (t *Thread) abandon(err error) {
-	t.writing.Lock()
-	t.mine = ""
-	t.writing.Unlock()
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.broken = err
-	close(t.grown)
-	t.grown = make(chan struct{})
+	d.cancel(d.lost) // what the model still says reaches nobody
+	d.thread.endLost(d.key, d.lost)
 }
 
 func (d *driver) work(ctx context.Context) error {
@@ -652,7 +673,9 @@ func (d *driver) work(ctx context.Context) error {
 				// making; the cause is what counts.
 				return cmp.Or(context.Cause(ctx), it.err)
 			case it.do != nil:
-				it.do()
+				if it.do(); d.lost != nil {
+					return d.lost
+				}
 			default:
 				for b := range d.run.Content(time.Now(), it.update, it.whole()) {
 					if err := d.append(b); err != nil {
@@ -667,8 +690,8 @@ func (d *driver) work(ctx context.Context) error {
 // append logs a batch, in one piece, and tells the session. The context is the
 // process's: what happened happened, whether or not the run is stopped now.
 func (d *driver) append(b run.Batch) error {
-	if b.Empty() {
-		return nil
+	if b.Empty() || d.lost != nil {
+		return d.lost
 	}
 	t := d.thread
 	d.box.setJoining(true)
@@ -708,6 +731,7 @@ func (d *driver) append(b run.Batch) error {
 		return drafts, nil
 	})
 	if err != nil {
+		d.lost = err
 		return err
 	}
 	d.session.Ack()

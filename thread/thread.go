@@ -146,12 +146,12 @@ type Thread struct {
 	// writing serialises this process's appends, so that they conflict only
 	// with other processes'. fold moves under writing and mu together: who
 	// holds either may read it.
-	writing sync.Mutex
+	writing turn
 	mu      sync.Mutex
 	fold    fold
 	loaded  bool
 	mine    string // the run that this process drives; moves under writing
-	broken  error  // the end of a run could not be stored
+	broken  error  // a *LostError: the end of a run could not be stored
 	ring    ring
 	grown   chan struct{} // closed and made anew when the log grows
 	driver  *driver       // of the active run, when it runs here
@@ -171,7 +171,7 @@ func (ts *Threads) Open(ctx context.Context, key Key, model *state.Model) (*Thre
 	}
 	t := ts.open[key]
 	if t == nil {
-		t = &Thread{key: key, model: model, threads: ts, grown: make(chan struct{})}
+		t = &Thread{key: key, model: model, threads: ts, writing: newTurn(), grown: make(chan struct{})}
 		ts.open[key] = t
 	}
 	if t.users++; t.users == 1 {
@@ -188,8 +188,10 @@ func (ts *Threads) Open(ctx context.Context, key Key, model *state.Model) (*Thre
 
 // refresh brings a thread up to its log and ends what a dead process left.
 func (t *Thread) refresh(ctx context.Context) error {
-	t.writing.Lock()
-	defer t.writing.Unlock()
+	if err := t.writing.take(ctx, t.threads.requestWait()); err != nil {
+		return err
+	}
+	defer t.writing.give()
 	if err := t.catchUp(ctx); err != nil {
 		return err
 	}
@@ -305,13 +307,23 @@ type draft struct {
 // process was faster, build is asked again, on the newer fold: it must not
 // keep anything of an attempt that did not succeed.
 func (t *Thread) commit(ctx context.Context, build func(*fold) ([]draft, error)) error {
-	return t.commitWithin(ctx, t.threads.opts.StoreWait/10, build)
+	return t.commitWithin(ctx, t.threads.requestWait(), build)
 }
+
+// requestWait is how long requests wait for the store.
+func (ts *Threads) requestWait() time.Duration { return ts.opts.StoreWait / 10 }
 
 // commitWithin is commit for somebody who waits that long for the store.
 func (t *Thread) commitWithin(ctx context.Context, wait time.Duration, build func(*fold) ([]draft, error)) error {
-	t.writing.Lock()
-	defer t.writing.Unlock()
+	if err := t.writing.take(ctx, wait); err != nil {
+		return err
+	}
+	defer t.writing.give()
+	return t.commitHeld(ctx, wait, build)
+}
+
+// commitHeld is commitWithin for somebody who holds writing.
+func (t *Thread) commitHeld(ctx context.Context, wait time.Duration, build func(*fold) ([]draft, error)) error {
 	for range maxConflicts {
 		drafts, err := build(&t.fold)
 		if err != nil || len(drafts) == 0 {
