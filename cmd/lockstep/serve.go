@@ -13,6 +13,7 @@ import (
 	"github.com/lockstep-go/lockstep/agent"
 	"github.com/lockstep-go/lockstep/internal/agentsfile"
 	"github.com/lockstep-go/lockstep/internal/demo"
+	"github.com/lockstep-go/lockstep/playground"
 	"github.com/lockstep-go/lockstep/server"
 	"github.com/lockstep-go/lockstep/state"
 	"github.com/lockstep-go/lockstep/thread"
@@ -158,7 +159,7 @@ func (c serveCmd) Run(ctx context.Context, io std) error {
 	threads := thread.New(store, &thread.Options{
 		Logger: log, Metrics: counts, Retention: thread.Retention{Age: c.Retain, Runs: c.RetainRuns},
 	})
-	host := server.NewHost(nil)
+	host := server.NewHost(playground.Home())
 	agents, err := c.agents(provider)
 	if err != nil {
 		return usageError{err}
