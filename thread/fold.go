@@ -20,7 +20,7 @@ type fold struct {
 	active   *activeRun
 	open     []state.Proposal    // not decided yet, oldest first
 	proposed map[string]uint64   // where each was made, by key
-	answers  map[string]Answered // to interrupts that are decided, by interruptId
+	answers  map[string]Answered // to interrupts that are decided, by interruptId and by call
 	decided  []decidedProposal   // by the active run, and not started yet
 	confirms map[string]bool     // calls of confirm_changes
 	runs     []runRecord         // newest last, bounded
@@ -148,6 +148,7 @@ func (f *fold) propose(e Entry) {
 			f.answers = map[string]Answered{}
 		}
 		f.answers[e.Answer.ID] = e.Answer
+		f.answers[e.Settled] = e.Answer
 	}
 	if e.Started != "" {
 		f.decided = slices.DeleteFunc(slices.Clone(f.decided), func(d decidedProposal) bool { return d.proposal.Key() == e.Started })
@@ -157,6 +158,7 @@ func (f *fold) propose(e Entry) {
 	}
 	p := *e.Proposal
 	delete(f.answers, p.Ask.ID) // one that is open again
+	delete(f.answers, p.Key())
 	if p.Ask.Confirm != "" {
 		if f.confirms == nil {
 			f.confirms = map[string]bool{}
