@@ -200,6 +200,9 @@ func (t *Thread) beginState(f *fold, key string, news posted, answers *resumed) 
 	if !m.Keeps() && f.revision == 0 {
 		return m.NewSession(f.doc), answers.drafts(key, t.newID), nil
 	}
+	if !news.named {
+		news.state = m.EchoProposals(f.doc, news.base, f.open, news.state)
+	}
 	var edited state.Edited
 	var err error
 	if f.doc.State.IsAbsent() {
