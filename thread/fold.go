@@ -309,12 +309,15 @@ func (f *fold) docAt(seq uint64) (state.Doc, bool) {
 	return state.Doc{}, false
 }
 
-// docOf is the documents as they last were at a revision.
+// docOf is the documents as they last were at a revision. One that ended before
+// the floor is not known: the log does not say any more what was shown then.
 func (f *fold) docOf(revision uint64) (d state.Doc, seq uint64, ok bool) {
+	ended := f.head.Seq + 1
 	for _, s := range slices.Backward(f.shown) {
 		if s.revision == revision {
-			return s.doc, s.seq, true
+			return s.doc, s.seq, ended > f.floor
 		}
+		ended = s.seq
 	}
 	return state.Doc{}, 0, false
 }

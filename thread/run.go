@@ -206,7 +206,7 @@ func (t *Thread) beginState(f *fold, key string, news posted, answers *resumed) 
 	var edited state.Edited
 	var err error
 	if f.doc.State.IsAbsent() {
-		edited, err = firstState(m, news.state)
+		edited, err = m.Begin(news.state)
 	} else {
 		edited, err = m.Edit(f.doc, news.base, news.state)
 	}
@@ -286,15 +286,6 @@ func answerError(m agui.Message) error {
 		}
 	}
 	return nil
-}
-
-// firstState makes a thread's first state.
-func firstState(m *state.Model, posted jsondoc.Value) (state.Edited, error) {
-	doc := m.First(m.Visible(posted))
-	if err := m.Check(m.First(jsondoc.Value{}), doc); err != nil {
-		return state.Edited{}, err
-	}
-	return state.Edited{Doc: state.Doc{State: doc}, Changed: true}, nil
 }
 
 // Run is a run as the one who started it sees it.
