@@ -2,6 +2,7 @@ package run
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"github.com/lockstep-go/lockstep/agent"
@@ -9,6 +10,7 @@ import (
 	"github.com/lockstep-go/lockstep/jsondoc"
 	"github.com/lockstep-go/lockstep/message"
 	"github.com/lockstep-go/lockstep/state"
+	"github.com/lockstep-go/lockstep/tool"
 )
 
 // Decision is what a person has decided about a proposal.
@@ -31,11 +33,16 @@ const (
 	waitingText   = "Waiting for approval."
 )
 
+// ExpiredText is what a model reads about a call that nobody decided in time,
+// where its conversation has a stand-in for the result.
+const ExpiredText = "The user did not approve this call in time. It was not run, and nothing was changed."
+
 // ConfirmTool is the call by which older front ends are asked.
 const ConfirmTool = "confirm_changes"
 
-// Gate decides whether a call may run now.
-func (r *Run) Gate(id string) agent.Decision {
+// Gate decides whether a call of t may run now. The tool is the one that would
+// run, so that one which a middleware brought is asked about too.
+func (r *Run) Gate(id string, t tool.Tool) agent.Decision {
 	c := r.calls[id]
 	if c != nil && c.invalid != nil {
 		return agent.RejectCall("Error: " + c.invalid.Error())
@@ -56,7 +63,7 @@ func (r *Run) Gate(id string) agent.Decision {
 		// A call of an earlier run that ended before it: nobody decides it now.
 		return agent.RejectCall(endedText)
 	}
-	if r.gated[c.name] {
+	if tool.NeedsApproval(t) || r.model != nil && r.model.Confirms(c.name) {
 		c.held = true
 		return agent.HoldCall()
 	}
@@ -70,8 +77,12 @@ func (r *Run) held(id string) bool {
 
 // ask takes a question of agent code's.
 func (r *Run) ask(now time.Time, q *message.InterruptRequestContent) {
+	id := q.ID
+	if id == "" || slices.ContainsFunc(r.asks, func(o state.Proposal) bool { return o.Ask.ID == id }) {
+		id = r.newID("ask") // two of one id could not be told apart in an answer
+	}
 	p := state.Proposal{Expires: q.Expires, Ask: state.Ask{
-		ID: cmp.Or(q.ID, r.newID("ask")), Reason: cmp.Or(q.Reason, ReasonInput),
+		ID: id, Reason: cmp.Or(q.Reason, ReasonInput),
 		Message: q.Message, Schema: q.ResponseSchema, Metadata: q.Metadata,
 	}}
 	if p.Expires.IsZero() {

@@ -61,11 +61,11 @@ func ReadResume(in *agui.RunAgentInput, raw jsondoc.Value) ([]Answer, error) {
 		}
 		raw = jsondoc.Array(list...)
 	}
-	bare := false
-	if raw.IsAbsent() || raw.IsNull() {
-		raw, _ = in.ForwardedProps.At("/command/resume")
-		if bare = !raw.IsAbsent() && !raw.IsNull(); !bare {
-			raw, _ = in.ForwardedProps.At("/resume")
+	bare := false // it may be a payload alone
+	for _, place := range []jsondoc.Pointer{"/command/resume", "/resume"} {
+		if raw.IsAbsent() || raw.IsNull() {
+			raw, _ = in.ForwardedProps.At(place)
+			bare = true
 		}
 	}
 	if raw.IsAbsent() || raw.IsNull() {
@@ -166,6 +166,9 @@ func Decide(p state.Proposal, a Answer, tools []tool.Tool) (Decision, error) {
 		return d, invalid("a resolved interrupt needs a payload.")
 	}
 	if p.Call == "" {
+		if p.Ask.Schema.Kind() == jsondoc.KindObject && fits(p.Ask.Schema, a.Payload) == nil {
+			payload = a.Payload // a text that was asked for, though it looks like JSON
+		}
 		if err := fits(p.Ask.Schema, payload); err != nil {
 			return d, agui.NewError(agui.CodeResumeInvalidResponse, "The answer does not fit the interrupt's response schema: "+err.Error(), err)
 		}

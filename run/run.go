@@ -46,7 +46,6 @@ type Run struct {
 	newID   func(string) string
 	log     *slog.Logger
 	client  map[string]bool // tools that the client provides
-	gated   map[string]bool // tools of which a person approves each call
 	model   *state.Model
 	decided map[string]Decision
 
@@ -100,7 +99,7 @@ func New(o Options) *Run {
 	r := &Run{
 		input: o.Input, session: o.Session, newID: o.NewID, log: o.Logger,
 		client: map[string]bool{}, messages: map[string]string{}, calls: map[string]*call{},
-		gated: map[string]bool{}, model: o.Model, decided: map[string]Decision{},
+		model: o.Model, decided: map[string]Decision{},
 	}
 	if r.newID == nil {
 		r.newID = NewID
@@ -113,7 +112,6 @@ func New(o Options) *Run {
 	}
 	for _, t := range o.Tools {
 		delete(r.client, t.Name())
-		r.gated[t.Name()] = tool.NeedsApproval(t) || r.model != nil && r.model.Confirms(t.Name())
 	}
 	for _, d := range o.Decided {
 		r.decided[d.Proposal.Call] = d
@@ -339,7 +337,7 @@ func (r *Run) ToolResult(now time.Time, res *message.FunctionResultContent, yiel
 	if c.answered {
 		return res
 	}
-	c.answered = true
+	c.answered, c.held = true, false
 	before := r.closeText(r.closeReasoning(nil))
 	if !c.ended {
 		// An agent from elsewhere that does not say when a call is complete.

@@ -12,6 +12,7 @@ import (
 	"mime"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -328,7 +329,7 @@ func (h *Handler) readInput(w http.ResponseWriter, r *http.Request) (input *agui
 		return nil, resume, false
 	}
 	input, err = agui.DecodeInput(body, nil)
-	if rest, raw, found := withoutResume(body, err); found {
+	if rest, raw, found := withoutResume(body, input, err); found {
 		body, resume = rest, raw
 		input, err = agui.DecodeInput(body, nil)
 	}
@@ -364,11 +365,18 @@ func (h *Handler) readInput(w http.ResponseWriter, r *http.Request) (input *agui
 }
 
 // withoutResume takes the member resume out of a body that cannot be decoded
-// because of it: how an answer may be written is more than the protocol's list,
-// and one that is written wrongly is a refused resume, not a bad request.
-func withoutResume(body []byte, why error) (rest []byte, resume jsondoc.Value, found bool) {
-	var d *agui.DecodeError
-	if !errors.As(why, &d) || !strings.HasPrefix(string(d.Path), "/resume") {
+// because of it, or of which the protocol's list does not have all: how an answer
+// may be written is more than that list, and one that is written wrongly is a
+// refused resume, not a bad request.
+func withoutResume(body []byte, in *agui.RunAgentInput, why error) (rest []byte, resume jsondoc.Value, found bool) {
+	if why == nil {
+		// An entry without its payload may have it under an older name.
+		if !slices.ContainsFunc(in.Resume, func(e agui.ResumeEntry) bool {
+			return e.Status == agui.ResumeResolved && (e.Payload.IsAbsent() || e.Payload.IsNull())
+		}) {
+			return nil, resume, false
+		}
+	} else if d := (*agui.DecodeError)(nil); !errors.As(why, &d) || !strings.HasPrefix(string(d.Path), "/resume") {
 		return nil, resume, false
 	}
 	doc, err := jsondoc.Parse(body, &jsondoc.ParseOptions{KeepLast: true})

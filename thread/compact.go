@@ -33,10 +33,10 @@ func (t *Thread) compact(ctx context.Context) error {
 		return storeError(err)
 	}
 	t.mu.Lock()
-	defer t.mu.Unlock()
 	f.floor = upTo
 	t.ring.drop(upTo)
-	return nil
+	t.mu.Unlock()
+	return t.condense(ctx)
 }
 
 // between reads entries, from memory where they are there.
@@ -71,25 +71,24 @@ func (f *fold) compactable() uint64 {
 	if f.active != nil {
 		return 0
 	}
-	var upTo uint64
+	rests := f.head.Seq // where the first run begins that an open proposal rests on
+	for _, p := range f.open {
+		for _, r := range f.runs {
+			if at := f.proposed[p.Key()]; r.last > 0 && r.first <= at && at <= r.last {
+				rests = min(rests, r.first)
+			}
+		}
+	}
 	posted := 0 // runs that somebody asked for, from the newest on; edits are none
 	for _, r := range slices.Backward(f.runs) {
-		if posted >= 1 && r.last > 0 {
-			upTo = r.last
-			break
+		if posted >= 1 && r.last > 0 && r.last < rests {
+			return r.last
 		}
 		if !r.own {
 			posted++
 		}
 	}
-	for _, p := range f.open {
-		for _, r := range f.runs {
-			if r.last > 0 && r.first <= f.proposed[p.Key()] && f.proposed[p.Key()] <= r.last {
-				upTo = min(upTo, r.first-1)
-			}
-		}
-	}
-	return upTo
+	return 0
 }
 
 // compacted is the short form of whole runs' entries. It folds to the same: the

@@ -2,9 +2,11 @@ package thread
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/lockstep-go/lockstep/agui"
+	"github.com/lockstep-go/lockstep/jsondoc"
 	"github.com/lockstep-go/lockstep/run"
 	"github.com/lockstep-go/lockstep/state"
 )
@@ -16,30 +18,60 @@ const expiredAnswer = "expired"
 // run is active nothing is open that could expire: it began by deciding all.
 // Callers hold writing.
 func (t *Thread) expire(ctx context.Context) error {
-	f := &t.fold
-	if f.active != nil {
-		return nil
+	for range maxConflicts {
+		drafts, err := t.expired(&t.fold, time.Now())
+		if err != nil || len(drafts) == 0 {
+			return err
+		}
+		stored, err := t.append(ctx, t.threads.requestWait(), t.entries(drafts))
+		if stored || err != nil {
+			return err
+		}
 	}
-	now := time.Now()
+	return storeError(errors.New("the log moved on with every attempt"))
+}
+
+// expired is the run that takes back what has expired by now; empty where
+// nothing has.
+func (t *Thread) expired(f *fold, now time.Time) ([]draft, error) {
+	if f.active != nil {
+		return nil, nil
+	}
+	key, mark := run.NewID("expiry"), state.Mark{By: state.BySystem}
+	session := t.model.NewSession(f.doc, f.open...)
 	var open []state.Proposal
 	var inside []draft
-	key, mark := run.NewID("expiry"), state.Mark{By: state.BySystem}
+	var lost []jsondoc.Pointer // what people had edited in the proposals
+	said := run.Batch{Replace: map[string]agui.Content{}}
 	for _, p := range f.open {
 		if !p.Expired(now) {
 			open = append(open, p)
 			continue
 		}
 		inside = append(inside, draft{run: key, mark: mark, settled: p.Key(), answer: Answered{ID: p.Ask.ID, Said: expiredAnswer}})
+		lost = append(lost, session.Reject(p.Call)...)
+		if p.Ask.Placeholder != "" {
+			said.Replace[p.Ask.Placeholder] = agui.Text(run.ExpiredText)
+		}
 	}
 	if len(inside) == 0 {
-		return nil
+		return nil, nil
 	}
 	if t.model.Keeps() || !f.doc.State.IsAbsent() {
-		view := t.model.NewSession(f.doc, open...).Doc().View
+		view := session.Doc().View
 		inside = append(inside, draft{run: key, mark: mark, view: view, event: &agui.StateSnapshot{Snapshot: view}})
 	}
-	_, err := t.append(ctx, t.threads.requestWait(), t.entries(t.ownRun(f, key, inside, open)))
-	return err
+	if len(lost) > 0 {
+		inside = append(inside, draft{run: key, mark: mark, event: state.ConflictEvent(lost, state.RejectResult)})
+	}
+	if len(said.Replace) > 0 {
+		all, err := f.conversation(said)
+		if err != nil {
+			return nil, err
+		}
+		inside = append(inside, draft{run: key, mark: mark, event: &agui.MessagesSnapshot{Messages: all}})
+	}
+	return t.ownRun(f, key, inside, open), nil
 }
 
 // planExpiry sets the clock for the proposal that expires next, while somebody
@@ -81,5 +113,11 @@ func (t *Thread) expireNow() {
 	}
 	if err != nil {
 		t.threads.opts.Logger.Warn("an expired proposal could not be taken back", "thread", t.key.ID, "error", err)
+		t.mu.Lock()
+		if t.watchers > 0 && t.expiry != nil { // who watches is to see it when the store is back
+			t.expiry.Stop()
+			t.expiry = time.AfterFunc(time.Second, t.expireNow)
+		}
+		t.mu.Unlock()
 	}
 }

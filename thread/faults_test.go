@@ -250,7 +250,7 @@ func TestStoreAwayForGood(t *testing.T) {
 				if snap := again.Snapshot(); snap.Active != nil || snap.View.String() != `{"document":"old"}` {
 					t.Errorf("T4: active %v, view %s", snap.Active, snap.View)
 				}
-				if got := types(s.run(again, says(1).Agent(agent.Config{}), input("r2", user("u2", "again")))); !strings.HasSuffix(got, "RUN_FINISHED") {
+				if got := types(s.run(again, talks(1).Agent(agent.Config{}), input("r2", user("u2", "again")))); !strings.HasSuffix(got, "RUN_FINISHED") {
 					t.Errorf("the next run: %s", got)
 				}
 				sameThread(t, reload(t, store, s.model, aKey), again.Snapshot())
@@ -268,7 +268,7 @@ func TestStoreLosesTheAnswer(t *testing.T) {
 		defer s.close()
 		th := s.open("t")
 		defer th.Close()
-		a := says(1).Agent(agent.Config{})
+		a := talks(1).Agent(agent.Config{})
 		store.Next(storetest.Lost)
 		answered := make(chan error, 1)
 		go func() {
@@ -308,7 +308,7 @@ func TestCallerGoesWhileStoring(t *testing.T) {
 			store.Delay(time.Second)
 			store.Next(storetest.Lost)
 			ctx, cancel := context.WithTimeout(t.Context(), at)
-			r, err := th.Run(ctx, thread.Request{Input: input(fmt.Sprint("r", i), user(fmt.Sprint("u", i), "go")), Agent: runOf(says(1).Agent(agent.Config{}))})
+			r, err := th.Run(ctx, thread.Request{Input: input(fmt.Sprint("r", i), user(fmt.Sprint("u", i), "go")), Agent: runOf(talks(1).Agent(agent.Config{}))})
 			if err == nil {
 				r.Leave()
 				r.Wait()

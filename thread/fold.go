@@ -13,14 +13,15 @@ import (
 // fold is everything that is derived from a log, at one position.
 type fold struct {
 	head     Head
-	floor    uint64 // positions before it are too old
+	floor    uint64    // positions before it are too old
+	touched  time.Time // of the last entry
 	doc      state.Doc
 	revision uint64
 	reduced  agui.Reducer // messages; and the view, which doc.View repeats
 	active   *activeRun
 	open     []state.Proposal    // not decided yet, oldest first
 	proposed map[string]uint64   // where each was made, by key
-	answers  map[string]Answered // to interrupts that are decided, by interruptId
+	answers  map[string]Answered // to interrupts that are decided, by interruptId and by call
 	decided  []decidedProposal   // by the active run, and not started yet
 	confirms map[string]bool     // calls of confirm_changes
 	runs     []runRecord         // newest last, bounded
@@ -45,9 +46,11 @@ type runRecord struct {
 	key         string
 	first, last uint64    // last is 0 while it is active
 	end         state.Doc // at last
-	own         bool      // an edit or an undo, which nobody posted
-	cut         bool      // the one who posted it did not see its end
-	left        uint64    // how far that connection was written; 0: not known
+	revision    uint64    // then
+	ended       time.Time
+	own         bool   // an edit or an undo, which nobody posted
+	cut         bool   // the one who posted it did not see its end
+	left        uint64 // how far that connection was written; 0: not known
 }
 
 // decidedProposal is an approved proposal whose tool has not been started.
@@ -98,7 +101,7 @@ func (f *fold) apply(e Entry) error {
 	if e.Seq <= f.head.Seq {
 		return fmt.Errorf("thread: entry %d of the log comes behind %d", e.Seq, f.head.Seq)
 	}
-	f.head.Seq = e.Seq
+	f.head.Seq, f.touched = e.Seq, e.Time
 	if e.Floor {
 		f.floor = e.Seq
 	}
@@ -109,7 +112,9 @@ func (f *fold) apply(e Entry) error {
 			return err
 		}
 		f.doc.State = next
-		f.revision++
+		if f.revision++; e.Revision > f.revision {
+			f.revision = e.Revision
+		}
 		f.changes = push(f.changes, changeRecord{seq: e.Seq, run: e.Run, author: e.Author, before: before, after: next}, keptChanges)
 	}
 	f.propose(e)
@@ -148,6 +153,7 @@ func (f *fold) propose(e Entry) {
 			f.answers = map[string]Answered{}
 		}
 		f.answers[e.Answer.ID] = e.Answer
+		f.answers[e.Settled] = e.Answer
 	}
 	if e.Started != "" {
 		f.decided = slices.DeleteFunc(slices.Clone(f.decided), func(d decidedProposal) bool { return d.proposal.Key() == e.Started })
@@ -157,6 +163,7 @@ func (f *fold) propose(e Entry) {
 	}
 	p := *e.Proposal
 	delete(f.answers, p.Ask.ID) // one that is open again
+	delete(f.answers, p.Key())
 	if p.Ask.Confirm != "" {
 		if f.confirms == nil {
 			f.confirms = map[string]bool{}
@@ -224,7 +231,7 @@ func (f *fold) event(e Entry) error {
 // ended closes the active run's record.
 func (f *fold) ended(e Entry, cut bool) {
 	if r := f.run(e.Run); r != nil {
-		r.last, r.end = e.Seq, f.doc
+		r.last, r.end, r.revision, r.ended = e.Seq, f.doc, f.revision, e.Time
 		r.cut = r.cut || cut
 	}
 	f.active, f.openers, f.decided = nil, nil, nil

@@ -48,13 +48,13 @@ func (s *setup) run(th *thread.Thread, a *agent.Agent, in *agui.RunAgentInput) [
 	return events
 }
 
-// says is a model that answers its n-th call with "A<n>".
-func says(n int) *agenttest.Model {
-	var turns []agenttest.Script
+// talks is a model that answers its n-th call with "A<n>".
+func talks(n int) *agenttest.Model {
+	var list []agenttest.Script
 	for i := range n {
-		turns = append(turns, agenttest.Turn(agenttest.Text(fmt.Sprintf("A%d", i+1))))
+		list = append(list, agenttest.Turn(agenttest.Text(fmt.Sprintf("A%d", i+1))))
 	}
-	return agenttest.New(turns...)
+	return agenttest.New(list...)
 }
 
 // talk is a conversation in one line: user one | assistant A1.

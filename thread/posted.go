@@ -17,6 +17,7 @@ type posted struct {
 	dropped []string       // ids of messages that are not for the log
 	state   jsondoc.Value  // the posted state, where it is an opinion
 	base    state.Doc      // what it is an edit of; zero: the client was shown nothing
+	named   bool           // the client says itself what it is an edit of
 }
 
 // news reports whether there is anything to ask the agent.
@@ -46,6 +47,7 @@ func (f *fold) readPosted(in *agui.RunAgentInput, tools []tool.Tool) posted {
 	out.state = in.State
 	if named {
 		out.base, _ = f.docAt(explicit)
+		out.named = true
 		return out
 	}
 	seen := f.seen(in)

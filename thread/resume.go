@@ -20,7 +20,10 @@ type resumed struct {
 	// answers are tool messages for confirm_changes calls that nobody's message
 	// answers, by call.
 	answers map[string]string
-	again   bool // every answer has been given before: nothing runs
+	// stays says that the conversation is not cut. Who answers a question has not
+	// left it behind, however little of the history comes with the answer; and a
+	// call that is approved has to be there to be run.
+	stays bool
 }
 
 // resume matches a request's answers to what is open (T5). All of it is checked
@@ -44,6 +47,9 @@ func (f *fold) resume(in *agui.RunAgentInput, raw jsondoc.Value, news posted, to
 		return out, agui.NewError(agui.CodeResumeInvalid, "The thread waits for an answer, and resume has none.", nil)
 	}
 	given := len(answers) > 0
+	if given && len(news.fresh) == 0 {
+		out.stays, news.branch = true, nil
+	}
 	byMessage := map[string]bool{}
 	for _, m := range news.fresh {
 		if p, ok := confirmOf(asked, m); ok && !slices.ContainsFunc(answers, func(a run.Answer) bool { return a.ID == p.Ask.ID }) {
@@ -61,8 +67,7 @@ func (f *fold) resume(in *agui.RunAgentInput, raw jsondoc.Value, news posted, to
 		// Asked in the older way, and answered by something else: a refusal.
 		out.said, out.answers = map[string]Answered{}, map[string]string{}
 		for _, p := range asked {
-			out.add(run.Decision{Proposal: p, Cancelled: true}, run.Answer{ID: p.Ask.ID, Cancelled: true})
-			out.answers[p.Ask.Confirm] = `{"accepted":false}`
+			out.refuse(p)
 		}
 		return out, nil
 	}
@@ -76,6 +81,9 @@ func (f *fold) resume(in *agui.RunAgentInput, raw jsondoc.Value, news posted, to
 	repeated := 0
 	for _, a := range answers {
 		if p, ok := find(asked, a.ID); ok {
+			if _, twice := byID[p.Ask.ID]; twice {
+				return out, agui.NewError(agui.CodeResumeInvalid, "The resume answers one interrupt twice, by its own id and by its call's.", nil)
+			}
 			byID[p.Ask.ID] = a
 			continue
 		}
@@ -89,12 +97,16 @@ func (f *fold) resume(in *agui.RunAgentInput, raw jsondoc.Value, news posted, to
 		}
 	}
 	if len(byID) == 0 && given && repeated > 0 && (len(asked) == 0 || !news.news()) {
-		out.again = true
-		return out, nil
+		return out, nil // given before: nothing runs
 	}
 	out.said, out.answers = map[string]Answered{}, map[string]string{}
 	for _, p := range asked {
 		a, ok := byID[p.Ask.ID]
+		if !ok && p.Ask.Confirm != "" && asks(news.fresh) {
+			// Asked in the older way, and answered by a message instead.
+			out.refuse(p)
+			continue
+		}
 		if !ok {
 			return out, agui.NewError(agui.CodeResumeMissingInterrupt, fmt.Sprintf("One resume answers all open interrupts; %d of %d are missing.", len(asked)-len(byID), len(asked)), nil)
 		}
@@ -102,6 +114,12 @@ func (f *fold) resume(in *agui.RunAgentInput, raw jsondoc.Value, news posted, to
 			return out, agui.NewError(agui.CodeResumeExpired, "The interrupt has expired; it can only be cancelled.", nil)
 		}
 		d, err := run.Decide(p, a, tools)
+		if err != nil && byMessage[p.Ask.ID] {
+			// The message stays in the client's history and comes with each of its
+			// runs: an error would end the conversation. What does not say yes is
+			// a no.
+			d, a, err = run.Decision{Proposal: p, Cancelled: true}, run.Answer{ID: p.Ask.ID, Cancelled: true}, nil
+		}
 		if err != nil {
 			return out, err
 		}
@@ -115,7 +133,19 @@ func (f *fold) resume(in *agui.RunAgentInput, raw jsondoc.Value, news posted, to
 
 func (r *resumed) add(d run.Decision, a run.Answer) {
 	r.decided = append(r.decided, d)
+	r.stays = r.stays || d.Approved
 	r.said[d.Proposal.Key()] = Answered{ID: d.Proposal.Ask.ID, Said: a.Same(), Approved: d.Approved}
+}
+
+// refuse decides a question of the older way that was passed over.
+func (r *resumed) refuse(p state.Proposal) {
+	r.add(run.Decision{Proposal: p, Cancelled: true}, run.Answer{ID: p.Ask.ID, Cancelled: true})
+	r.answers[p.Ask.Confirm] = `{"accepted":false}`
+}
+
+// asks reports whether a person says something in the messages.
+func asks(messages []agui.Message) bool {
+	return slices.ContainsFunc(messages, func(m agui.Message) bool { return m.Role == agui.RoleUser })
 }
 
 // find is the open question that an id names: the interrupt's, or its call's,

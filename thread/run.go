@@ -139,6 +139,9 @@ func (t *Thread) begin(f *fold, key string, req Request) (*driver, []draft, erro
 		// Nothing of the request counts but the state: an edit is not lost.
 		answers, news.fresh, news.branch = resumed{}, nil, nil
 	}
+	if answers.stays {
+		news.branch = nil
+	}
 	if len(news.dropped) > 0 {
 		t.threads.opts.Logger.Info("posted messages were dropped: not the user's, or not new", "thread", t.key.ID, "run", key, "messages", news.dropped)
 	}
@@ -146,7 +149,6 @@ func (t *Thread) begin(f *fold, key string, req Request) (*driver, []draft, erro
 		{run: key, mark: system, lease: &Lease{Owner: t.threads.owner, Until: time.Now().Add(t.threads.opts.RunLimit)}},
 		{run: key, mark: state.Mark{By: state.ByUser}, event: run.Opening(in, news.fresh)},
 	}
-	drafts = append(drafts, answers.drafts(key, t.newID)...)
 	session, settled, err := t.beginState(f, key, news, &answers)
 	if err != nil {
 		return nil, nil, err
@@ -168,7 +170,7 @@ func (t *Thread) begin(f *fold, key string, req Request) (*driver, []draft, erro
 		drafts = append(drafts, draft{run: key, mark: system, event: &agui.Custom{Name: "PredictState", Value: v}})
 	}
 	closing := ""
-	if !slices.ContainsFunc(news.fresh, func(m agui.Message) bool { return m.Role == agui.RoleUser }) {
+	if !asks(news.fresh) {
 		closing = run.Closing(t.model.Config().Confirmation, answers.decided)
 	}
 	return &driver{
@@ -191,12 +193,15 @@ func (t *Thread) newID(prefix string) string {
 }
 
 // beginState reads what the client posted as an edit, decides the proposals
-// that its messages answer, and makes the snapshot that the run begins with. An
+// that its answers and messages decide, and makes the snapshot that the run begins with. An
 // agent that keeps no state, on a thread without any, gets none.
 func (t *Thread) beginState(f *fold, key string, news posted, answers *resumed) (*state.Session, []draft, error) {
 	m := t.model
 	if !m.Keeps() && f.revision == 0 {
-		return m.NewSession(f.doc), nil, nil
+		return m.NewSession(f.doc), answers.drafts(key, t.newID), nil
+	}
+	if !news.named {
+		news.state = m.EchoProposals(f.doc, news.base, f.open, news.state)
 	}
 	var edited state.Edited
 	var err error
@@ -223,6 +228,8 @@ func (t *Thread) beginState(f *fold, key string, news posted, answers *resumed) 
 			drafts = append(drafts, draft{run: key, mark: mark, proposal: &p})
 		}
 	}
+	// Behind the edits: what is decided must not be open again by them.
+	drafts = append(drafts, answers.drafts(key, t.newID)...)
 	session := m.NewSession(edited.Doc, open...)
 	lost := answers.apply(session)
 	for _, msg := range news.fresh {
@@ -536,9 +543,10 @@ var errClosing = errors.New("the decision has a text of its own")
 // crash must not make it run twice.
 func (d *driver) gate(ctx context.Context, call *message.FunctionCallContent) agent.Decision {
 	decision := agent.HoldCall()
+	t, _ := tool.FromContext(ctx)
 	var failed error
 	err := d.ask(ctx, func() {
-		decision = d.run.Gate(call.CallID)
+		decision = d.run.Gate(call.CallID, t)
 		if slices.ContainsFunc(d.decided, func(o run.Decision) bool { return o.Proposal.Call == call.CallID && o.Approved }) {
 			failed = d.append(run.Batch{Started: call.CallID})
 		}
