@@ -343,4 +343,3 @@ func watchAll(t *testing.T, seed uint64) {
 		t.Errorf("W2: %d deltas had to be repaired", n)
 	}
 }
-

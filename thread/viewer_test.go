@@ -145,8 +145,14 @@ func TestForget(t *testing.T) {
 				ended := make(chan error, 1)
 				go func() {
 					var last error
-					for _, err := range th.Follow(t.Context(), before) {
-						last = err
+					var terminal bool
+					for p, err := range th.Follow(t.Context(), before) {
+						if last = err; err == nil {
+							_, terminal = p.Event.(*agui.RunFinished)
+						}
+					}
+					if active && !terminal {
+						t.Error("the viewer did not see the run end")
 					}
 					ended <- last
 				}()
