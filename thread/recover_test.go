@@ -163,7 +163,7 @@ func (c crashed) check(t *testing.T, store thread.Store, m *state.Model, at thre
 	}
 
 	// And the thread takes the next run.
-	next := says(1)
+	next := talks(1)
 	r, err := th.Run(t.Context(), thread.Request{Input: input("next", user("next", "and now?")), Agent: runOf(next.Agent(agent.Config{}))})
 	if err != nil {
 		t.Fatal(err)
