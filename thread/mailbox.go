@@ -21,6 +21,7 @@ type mailbox struct {
 	closed  bool
 	filled  chan struct{} // has a token when there may be items
 	drained chan struct{} // closed and made anew when items were taken, or at the end
+	gone    chan struct{} // closed at the end: what is still there is not taken any more
 }
 
 // item is a content of the agent's stream, a request to run on the driver's
@@ -38,7 +39,7 @@ type item struct {
 const mailboxBytes = 1 << 20
 
 func newMailbox() *mailbox {
-	return &mailbox{filled: make(chan struct{}, 1), drained: make(chan struct{})}
+	return &mailbox{filled: make(chan struct{}, 1), drained: make(chan struct{}), gone: make(chan struct{})}
 }
 
 // put adds an item. It fails when ctx is done or the mailbox is closed.
@@ -155,5 +156,6 @@ func (m *mailbox) close() {
 		m.items = nil
 		close(m.drained)
 		m.drained = make(chan struct{})
+		close(m.gone)
 	}
 }
