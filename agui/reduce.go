@@ -114,6 +114,18 @@ func (r *Reducer) Messages() []Message {
 	return out
 }
 
+// Message returns the message with this id, the first one where an id was given
+// twice. What it holds is not changed by later events.
+func (r *Reducer) Message(id string) (Message, bool) {
+	e := r.byID[id]
+	if e == nil {
+		return Message{}, false
+	}
+	m := e.Message
+	m.ToolCalls = slices.Clone(m.ToolCalls)
+	return m, true
+}
+
 // Reduction returns everything, as the caller's own.
 func (r *Reducer) Reduction() Reduction {
 	out := r.outcome

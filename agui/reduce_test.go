@@ -328,3 +328,24 @@ func TestReducerIsLinear(t *testing.T) {
 		t.Errorf("%d bytes", n)
 	}
 }
+
+// TestReducerMessage: a message is found by its id while it grows, and what was
+// handed out does not change.
+func TestReducerMessage(t *testing.T) {
+	var r agui.Reducer
+	if _, ok := r.Message("m"); ok {
+		t.Error("a message that nobody sent")
+	}
+	apply := func(e agui.Event) {
+		if err := r.Apply(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	apply(&agui.ToolCallStart{ToolCallID: "c", ToolCallName: "f", ParentMessageID: "m"})
+	before, ok := r.Message("m")
+	apply(&agui.ToolCallArgs{ToolCallID: "c", Delta: "{}"})
+	after, _ := r.Message("m")
+	if !ok || before.Role != agui.RoleAssistant || before.ToolCalls[0].Function.Arguments != "" || after.ToolCalls[0].Function.Arguments != "{}" {
+		t.Errorf("before %+v, after %+v", before, after)
+	}
+}

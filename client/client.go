@@ -1,25 +1,19 @@
-// Package client answers: how do I reach an agent?
-//
-// A Client knows an AG-UI endpoint; a Thread is one conversation with it. The
-// thread keeps messages and state as the protocol's own client would, applies
-// every event before it hands it out, and sends the state back with the next
-// run. Against a Lockstep server it names the position that its state is an
-// edit of, so that nothing has to be guessed.
 package client
 
 import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"io"
-	"iter"
+	"maps"
 	"net/http"
+	"net/url"
 	"strings"
-	"sync"
+	"time"
 
 	"github.com/lockstep-go/lockstep/agui"
-	"github.com/lockstep-go/lockstep/jsondoc"
 )
 
 // Options configures a Client. Nil means the defaults.
@@ -27,9 +21,47 @@ type Options struct {
 	// HTTPClient sends the requests. Nil: http.DefaultClient. A client with a
 	// Timeout ends runs that take longer.
 	HTTPClient *http.Client
-	// Header is added to every request, for authentication.
+	// Header is added to every request.
 	Header http.Header
+	// Token is sent as Authorization: Bearer, unless Header has an
+	// Authorization of its own. Empty: none.
+	Token string
+	// Reconnect says how connections that break are taken up again.
+	Reconnect Reconnect
+	// Idle is how long a Lockstep server's stream may be silent before it
+	// counts as broken. Such a server sends a comment every 15 s at least. Zero
+	// means 45 s, less than zero never. Other servers may be silent for ever.
+	Idle time.Duration
+	// MaxEvent bounds the bytes of one event; a stream that exceeds it is given
+	// up. Zero means 16 MB. Official clients take 10.
+	MaxEvent int
 }
+
+// Reconnect is a policy. The zero value is the default.
+type Reconnect struct {
+	// Min and Max bound the wait between two tries. It is random, between half
+	// and all of a time that doubles with each try that brings nothing. Zero
+	// means 100 ms and 10 s. A server's Retry-After is waited for.
+	Min, Max time.Duration
+	// Tries is how many tries in a row may bring nothing before a run is given
+	// up. Zero means 8, less than zero any number. Follow tries until its
+	// context ends.
+	Tries int
+	// OnBreak is called before each wait, with what broke the connection and
+	// how long the wait is: to log it, or to show that the thread is offline.
+	// Nil: nobody is told.
+	OnBreak func(err error, wait time.Duration)
+}
+
+const (
+	defaultMin   = 100 * time.Millisecond
+	defaultMax   = 10 * time.Second
+	defaultTries = 8
+	defaultIdle  = 45 * time.Second
+
+	maxAnswer  = 64 << 20 // bytes of a document
+	maxRefusal = 64 << 10 // bytes of a refusal that are shown
+)
 
 // Client reaches one agent. It is immutable and safe for concurrent use.
 type Client struct {
@@ -43,227 +75,184 @@ func New(url string, opts *Options) *Client {
 	if opts != nil {
 		c.opts = *opts
 	}
-	if c.opts.HTTPClient == nil {
-		c.opts.HTTPClient = http.DefaultClient
+	o := &c.opts
+	if o.HTTPClient == nil {
+		o.HTTPClient = http.DefaultClient
 	}
+	if o.Reconnect.Min <= 0 {
+		o.Reconnect.Min = defaultMin
+	}
+	if o.Reconnect.Max <= 0 {
+		o.Reconnect.Max = defaultMax
+	}
+	if o.Reconnect.Tries == 0 {
+		o.Reconnect.Tries = defaultTries
+	}
+	if o.Idle == 0 {
+		o.Idle = defaultIdle
+	}
+	header := maps.Clone(o.Header)
+	if o.Token != "" && header.Get("Authorization") == "" {
+		if header == nil {
+			header = http.Header{}
+		}
+		header.Set("Authorization", "Bearer "+o.Token)
+	}
+	o.Header = header
 	return c
 }
 
-// Thread returns a conversation with the agent. An empty id is a new one's:
-// a random id is made. Nothing is sent.
-func (c *Client) Thread(id string) *Thread {
-	if id == "" {
-		id = newID("thread")
+// Capabilities asks what the agent can do. The protocol names no route for it;
+// servers that have one mostly have this one.
+func (c *Client) Capabilities(ctx context.Context) (*agui.Capabilities, error) {
+	body, err := c.fetch(ctx, request{method: http.MethodGet, path: []string{"capabilities"}})
+	if err != nil {
+		return nil, err
 	}
-	t := &Thread{client: c, id: id}
-	return t
+	return agui.DecodeCapabilities(body, nil)
 }
 
 func newID(prefix string) string { return prefix + "-" + strings.ToLower(rand.Text()) }
 
-// Thread is a conversation: its id, messages and state. It is safe for
-// concurrent use; runs of one thread take turns.
-type Thread struct {
-	client *Client
-	id     string
-
-	running sync.Mutex
-	mu      sync.Mutex
-	reduced agui.Reducer
-	edited  jsondoc.Value // SetState's, until the next run; absent: none
-	base    string        // position of the newest event
+// request is one request below the agent's path.
+type request struct {
+	method string
+	path   []string // segments below the agent's path; none: the path itself
+	query  url.Values
+	header map[string]string
+	body   []byte
 }
 
-// ID is the thread's id.
-func (t *Thread) ID() string { return t.id }
-
-// State is the state as last shown, or as set since; {} before anybody has said
-// what it is. To see the state of a thread that exists, Run(ctx, nil): it asks
-// the server and no model.
-func (t *Thread) State() jsondoc.Value {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if !t.edited.IsAbsent() {
-		return t.edited
+// address is where a request goes. The agent's own query stays.
+func (c *Client) address(r request) (string, error) {
+	u, err := url.Parse(c.url)
+	if err != nil {
+		return "", fmt.Errorf("client: the agent's address: %w", err)
 	}
-	return t.reduced.State()
-}
-
-// Decode reads the state into a Go value.
-func (t *Thread) Decode(into any) error { return t.State().Decode(into) }
-
-// SetState changes the state here. It reaches the server with the next run.
-func (t *Thread) SetState(v jsondoc.Value) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.edited = v
-}
-
-// Messages are the conversation so far.
-func (t *Thread) Messages() []agui.Message {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.reduced.Messages()
-}
-
-// RunOptions is what a run is started with. Nil asks nothing: a server that
-// knows the thread answers with its state and messages.
-type RunOptions struct {
-	Text           string         // a user message, before Messages
-	Messages       []agui.Message // new ones; ids are made where they lack
-	Tools          []agui.Tool    // that this client answers itself
-	Context        []agui.Context
-	ForwardedProps jsondoc.Value // an object; member lockstep is ours
-	Resume         []agui.ResumeEntry
-	RunID          string // empty: a random one
-}
-
-// HTTPError is a run that was refused before it started.
-type HTTPError struct {
-	Status int
-	Body   string // at most 64 KB of it
-}
-
-func (e *HTTPError) Error() string {
-	return fmt.Sprintf("the server answered %d %s: %s", e.Status, http.StatusText(e.Status), strings.TrimSpace(e.Body))
-}
-
-// RunError is a run that the server ended with RUN_ERROR.
-type RunError struct{ Event *agui.RunError }
-
-func (e *RunError) Error() string {
-	if e.Event.Code == "" {
-		return e.Event.Message
+	if len(r.path) == 0 {
+		return u.String(), nil
 	}
-	return e.Event.Message + " (" + e.Event.Code + ")"
-}
-
-// Run runs the agent and yields its events, each applied to the thread's
-// messages and state before it is handed out. The sequence ends after its first
-// error: *HTTPError, *RunError (its event was yielded before), an error that is
-// agui.ErrIncomplete for a stream that was cut, or one of transport or
-// protocol. A delta that does not apply is not an error: the state stays, and
-// the next snapshot mends it. Breaking out closes the connection, which stops
-// the run.
-func (t *Thread) Run(ctx context.Context, o *RunOptions) iter.Seq2[agui.Event, error] {
-	return func(yield func(agui.Event, error) bool) {
-		t.running.Lock()
-		defer t.running.Unlock()
-		if o == nil {
-			o = &RunOptions{}
-		}
-		ctx, cancel := context.WithCancel(ctx)
-		defer cancel()
-		edited := t.edit()
-		body, err := t.post(ctx, o)
-		if err != nil {
-			t.restore(edited) // it has not reached anybody
-			yield(nil, err)
-			return
-		}
-		defer body.Close()
-		for rec, err := range agui.ReadEvents(body, &agui.EventsOptions{Sequence: new(agui.Sequence)}) {
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			t.mu.Lock()
-			_ = t.reduced.Apply(rec.Event) // a delta that does not apply leaves the state
-			if rec.ID != "" {
-				t.base = rec.ID
-			}
-			t.mu.Unlock()
-			if !yield(rec.Event, nil) {
-				return
-			}
-			if failed, ok := rec.Event.(*agui.RunError); ok {
-				yield(nil, &RunError{Event: failed})
-				return
-			}
-		}
+	whole, raw := strings.TrimSuffix(u.Path, "/"), strings.TrimSuffix(u.EscapedPath(), "/")
+	for _, segment := range r.path {
+		whole += "/" + segment
+		raw += "/" + url.PathEscape(segment)
 	}
-}
-
-// edit is the state that SetState left for the next run.
-func (t *Thread) edit() jsondoc.Value {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.edited
-}
-
-// restore puts an edit back, unless there is a newer one.
-func (t *Thread) restore(v jsondoc.Value) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.edited.IsAbsent() {
-		t.edited = v
+	u.Path, u.RawPath = whole, raw
+	if len(r.query) > 0 {
+		q := u.Query()
+		maps.Copy(q, r.query)
+		u.RawQuery = q.Encode()
 	}
+	return u.String(), nil
 }
 
-// post sends the run's input and returns the body of its answer.
-func (t *Thread) post(ctx context.Context, o *RunOptions) (io.ReadCloser, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, t.client.url, bytes.NewReader(t.input(o).AppendJSON(nil)))
+// reading is how streams are read.
+func (c *Client) reading(bare bool) *agui.EventsOptions {
+	return &agui.EventsOptions{Bare: bare, Reader: agui.ReaderOptions{MaxLine: c.opts.MaxEvent, MaxFrame: c.opts.MaxEvent}}
+}
+
+// do sends a request and returns its answer, whose body the caller closes. An
+// answer that is no success is an [*HTTPError].
+func (c *Client) do(ctx context.Context, r request) (*http.Response, error) {
+	address, err := c.address(r)
 	if err != nil {
 		return nil, err
 	}
-	for name, values := range t.client.opts.Header {
-		req.Header[name] = values
+	req, err := http.NewRequestWithContext(ctx, r.method, address, bytes.NewReader(r.body))
+	if err != nil {
+		return nil, err
 	}
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Accept", "text/event-stream")
-	res, err := t.client.opts.HTTPClient.Do(req)
+	if r.body == nil {
+		req.Body, req.GetBody = http.NoBody, nil
+	}
+	maps.Copy(req.Header, c.opts.Header.Clone())
+	for name, value := range r.header {
+		req.Header.Set(name, value)
+	}
+	res, err := c.opts.HTTPClient.Do(req)
 	if err != nil {
 		return nil, err
 	}
 	if res.StatusCode/100 != 2 {
 		defer res.Body.Close()
-		text, _ := io.ReadAll(io.LimitReader(res.Body, 64<<10))
-		return nil, &HTTPError{Status: res.StatusCode, Body: string(text)}
+		bound := int64(maxRefusal)
+		if res.StatusCode == http.StatusConflict {
+			bound = maxAnswer // it shows the state
+		}
+		text, _ := io.ReadAll(io.LimitReader(res.Body, bound)) // what came is better than nothing
+		return nil, newHTTPError(res, text)
 	}
-	return res.Body, nil
+	return res, nil
 }
 
-// input makes the run's RunAgentInput and adds the new messages to the thread's.
-func (t *Thread) input(o *RunOptions) *agui.RunAgentInput {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	fresh := make([]agui.Message, 0, len(o.Messages)+1)
-	if o.Text != "" {
-		fresh = append(fresh, agui.Message{Role: agui.RoleUser, Content: agui.Text(o.Text)})
+// fetch sends a request and returns the body of its answer.
+func (c *Client) fetch(ctx context.Context, r request) ([]byte, error) {
+	res, err := c.do(ctx, r)
+	if err != nil {
+		return nil, err
 	}
-	fresh = append(fresh, o.Messages...)
-	for i := range fresh {
-		if fresh[i].ID == "" {
-			fresh[i].ID = newID("msg")
+	defer res.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(body) > maxAnswer {
+		return nil, fmt.Errorf("client: the answer is larger than %d bytes", maxAnswer)
+	}
+	return body, nil
+}
+
+// stream sends a request that is answered by events. idle starts the watch over
+// the stream's silence; before that there is none.
+func (c *Client) stream(ctx context.Context, r request) (*watched, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	res, err := c.do(ctx, r)
+	if err != nil {
+		cancel(nil)
+		return nil, err
+	}
+	media, _, _ := strings.Cut(res.Header.Get("Content-Type"), ";")
+	if media = strings.TrimSpace(media); !strings.EqualFold(media, "text/event-stream") {
+		res.Body.Close()
+		cancel(nil)
+		return nil, &notEventsError{media: media}
+	}
+	return &watched{body: res.Body, cancel: cancel}, nil
+}
+
+// errIdle is why a silent stream is given up.
+var errIdle = errors.New("client: the stream has been silent for too long")
+
+// watched is a stream's body. Once watch is called, a read that takes too long
+// ends the stream. Only reads are timed: a program that takes its time between
+// two events must not lose its connection.
+type watched struct {
+	body   io.ReadCloser
+	cancel context.CancelCauseFunc
+	idle   time.Duration
+	timer  *time.Timer
+}
+
+func (w *watched) watch(idle time.Duration) {
+	if idle > 0 {
+		w.idle = idle
+	}
+}
+
+func (w *watched) Read(p []byte) (int, error) {
+	if w.idle > 0 {
+		if w.timer == nil {
+			w.timer = time.AfterFunc(w.idle, func() { w.cancel(errIdle) })
+		} else {
+			w.timer.Reset(w.idle)
 		}
+		defer w.timer.Stop()
 	}
-	in := &agui.RunAgentInput{
-		ThreadID: t.id, RunID: o.RunID, ProtocolVersion: agui.ProtocolVersion,
-		Messages: append(t.reduced.Messages(), fresh...),
-		Tools:    o.Tools, Context: o.Context, Resume: o.Resume,
-		ForwardedProps: o.ForwardedProps,
-	}
-	if in.RunID == "" {
-		in.RunID = newID("run")
-	}
-	// What was said is part of the conversation, also where the server does not
-	// repeat it in RUN_STARTED.
-	_ = t.reduced.Apply(&agui.RunStarted{Input: &agui.RunAgentInput{Messages: fresh}})
-	if in.ForwardedProps.Kind() != jsondoc.KindObject {
-		in.ForwardedProps = jsondoc.Object()
-	}
-	state := t.reduced.State()
-	if !t.edited.IsAbsent() {
-		state = t.edited
-	}
-	if !state.IsNull() {
-		in.State = state
-	}
-	if t.base != "" {
-		in.ForwardedProps = in.ForwardedProps.With("lockstep", jsondoc.Object(
-			jsondoc.Member{Name: "base", Value: jsondoc.String(t.base)},
-		))
-	}
-	t.edited = jsondoc.Value{}
-	return in
+	return w.body.Read(p)
+}
+
+// Close ends the request.
+func (w *watched) Close() error {
+	w.cancel(nil)
+	return w.body.Close()
 }

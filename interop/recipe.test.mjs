@@ -205,7 +205,7 @@ for (const cut of [0, 1, 3, 7, -1]) {
     let model, server;
     before(async () => {
       // A model takes its time between two chunks; a burst comes in one or two steps.
-      const pause = cut < 0 ? "0" : "5ms";
+      const pause = cut < 0 ? "0" : "2ms";
       model = await start("fakeopenai", ["--cut", String(cut), "--pause", pause, "--key", "test-key-marker"]);
       server = await start("lockstep", ["serve", "--addr", "127.0.0.1:0"], {
         OPENAI_BASE_URL: model.url, OPENAI_API_KEY: "test-key-marker", OPENAI_MODEL: "fake",

@@ -344,8 +344,9 @@ func (r *Run) ToolResult(now time.Time, res *message.FunctionResultContent, yiel
 		c.invalid = r.end(now, c, "", before, yield)
 		before = nil
 	}
+	shown := r.session.ShownResult(c.id, c.name, res.Text())
 	step, others, failed := r.session.Result(c.id, state.Returned{Tool: c.name, Failed: res.Error, Value: res.Result, Text: res.Text()})
-	text := res.Text()
+	text := shown
 	switch own, isResult := state.AsResult(res.Result); {
 	case failed != nil && res.Error == nil:
 		r.log.Warn("a tool's result could not become state", "call", c.id, "tool", c.name, "error", failed)

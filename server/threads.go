@@ -2,6 +2,7 @@ package server
 
 import (
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -136,6 +137,9 @@ func (h *Handler) events(w http.ResponseWriter, r *http.Request) {
 	}
 	running := s.Active != nil
 	for p, err := range t.Follow(r.Context(), after) {
+		if lost := (*thread.LostError)(nil); errors.As(err, &lost) {
+			farewell(out, err)
+		}
 		if err != nil {
 			return
 		}

@@ -140,6 +140,44 @@ func hide(v jsondoc.Value, rules []*rule) jsondoc.Value {
 	return v
 }
 
+// ShownResult is the text of a tool's result as clients get it. Where the result
+// becomes state by a rule it is without server-only members: the log of the
+// conversation would show what the state hides (S9).
+func (m *Model) ShownResult(tool, text string) string {
+	rule, mapped := m.rules.states[tool]
+	if !mapped || !m.access.hides {
+		return text
+	}
+	v, err := jsondoc.ParseString(text)
+	if err != nil {
+		return text // it did not become state either
+	}
+	if !rule.delta {
+		return m.Visible(v).String()
+	}
+	p, err := jsondoc.PatchFrom(v)
+	if err != nil {
+		return text
+	}
+	shown := jsondoc.Patch{}
+	for _, op := range p {
+		if m.Hidden(op.Path) || op.From != "" && m.Hidden(op.From) {
+			continue
+		}
+		op.Value = hide(op.Value, m.rulesAt(op.Path))
+		shown = append(shown, op)
+	}
+	return shown.String()
+}
+
+func (m *Model) rulesAt(at jsondoc.Pointer) []*rule {
+	rules := []*rule{m.access.root}
+	for _, token := range at.Tokens() {
+		rules = below(rules, token)
+	}
+	return rules
+}
+
 // restore puts the server-only members of old back into the changed visible
 // document: those of objects that are still there, array items matched as in
 // jsondoc.Merge. What was removed with its object stays removed.

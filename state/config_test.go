@@ -243,3 +243,25 @@ func TestMaxBytes(t *testing.T) {
 		t.Errorf("a state that is too large cannot be made smaller: %v", err)
 	}
 }
+
+// S9: what a result carries into the state leaves without server-only members.
+func TestS9ShownResult(t *testing.T) {
+	m, err := NewModel(Config{
+		Access: Access{"/secrets": ServerOnly, "/items/*/cost": ServerOnly},
+		Rules:  []Rule{MapResultAsStateSnapshot("all"), MapResultAsStateMerge("some"), MapResultAsStateDelta("patch")},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ tool, text, want string }{
+		{"all", `{"a":1.0,"secrets":{"k":1},"items":[{"cost":1,"n":2}]}`, `{"a":1.0,"items":[{"n":2}]}`},
+		{"some", `{"secrets":1}`, `{}`},
+		{"patch", `[{"op":"add","path":"/secrets/k","value":1},{"op":"add","path":"/items/0","value":{"cost":1,"n":2}},{"op":"move","from":"/secrets","path":"/x"},{"op":"remove","path":"/a"}]`, `[{"op":"add","path":"/items/0","value":{"n":2}},{"op":"remove","path":"/a"}]`},
+		{"other", `{"secrets":1}`, `{"secrets":1}`},
+		{"all", `no JSON`, `no JSON`},
+	} {
+		if got := m.ShownResult(c.tool, c.text); got != c.want {
+			t.Errorf("%s: %s is shown as %s, want %s", c.tool, c.text, got, c.want)
+		}
+	}
+}

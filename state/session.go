@@ -86,6 +86,14 @@ func (s *Session) Decide(id string, failed error) error {
 	return err
 }
 
+// ShownResult is Model.ShownResult for the call of an id.
+func (s *Session) ShownResult(id, tool, text string) string {
+	if c := s.call(id); c != nil && c.tool != "" {
+		tool = c.tool
+	}
+	return s.m.ShownResult(tool, text)
+}
+
 // Predicts reports whether the tool's arguments feed the state.
 func (s *Session) Predicts(tool string) bool { return s.m.Predicts(tool) }
 

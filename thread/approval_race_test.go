@@ -37,13 +37,13 @@ type mortal struct {
 	dead   bool
 }
 
-var errDead = errors.New("the process was killed")
+var errKilled = errors.New("the process was killed")
 
 func (m *mortal) alive() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.dead {
-		return errDead
+		return errKilled
 	}
 	return nil
 }
@@ -58,7 +58,7 @@ func (m *mortal) Append(ctx context.Context, key thread.Key, after thread.Head, 
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.dead {
-		return errDead
+		return errKilled
 	}
 	if m.after == 0 {
 		m.dead = true
@@ -66,7 +66,7 @@ func (m *mortal) Append(ctx context.Context, key thread.Key, after thread.Head, 
 			_ = m.append(ctx, key, after, entries)
 		}
 		m.died()
-		return errDead
+		return errKilled
 	}
 	m.after--
 	return m.append(ctx, key, after, entries)

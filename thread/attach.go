@@ -91,6 +91,7 @@ func (t *Thread) Watch() (release func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.watchers++
+	t.threads.opts.Metrics.Viewers.Add(1)
 	t.planExpiry()
 	released := false
 	return func() {
@@ -100,6 +101,7 @@ func (t *Thread) Watch() (release func()) {
 			return
 		}
 		released = true
+		t.threads.opts.Metrics.Viewers.Add(-1)
 		if t.watchers--; t.watchers == 0 {
 			t.unwatched()
 		}

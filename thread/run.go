@@ -99,6 +99,11 @@ func (t *Thread) Run(ctx context.Context, req Request) (*Run, error) {
 			return drafts, err
 		})
 		if err != nil {
+			// The store may have taken the run's beginning all the same. Nobody
+			// drives it: whoever opens the thread next has to end it.
+			t.writing.insist()
+			t.disown(r.key)
+			t.writing.give()
 			return nil, err
 		}
 		if busy == nil {
@@ -120,6 +125,7 @@ func (t *Thread) Run(ctx context.Context, req Request) (*Run, error) {
 		return r, nil // a post without news: it is all in the log already
 	}
 	started = true
+	t.threads.opts.Metrics.Active.Add(1)
 	t.hold()
 	d.start(ctx)
 	r.driver = d
@@ -208,7 +214,7 @@ func (t *Thread) beginState(f *fold, key string, news posted, answers *resumed) 
 	var edited state.Edited
 	var err error
 	if f.doc.State.IsAbsent() {
-		edited, err = firstState(m, news.state)
+		edited, err = m.Begin(news.state)
 	} else {
 		edited, err = m.Edit(f.doc, news.base, news.state)
 	}
@@ -290,15 +296,6 @@ func answerError(m agui.Message) error {
 	return nil
 }
 
-// firstState makes a thread's first state.
-func firstState(m *state.Model, posted jsondoc.Value) (state.Edited, error) {
-	doc := m.First(m.Visible(posted))
-	if err := m.Check(m.First(jsondoc.Value{}), doc); err != nil {
-		return state.Edited{}, err
-	}
-	return state.Edited{Doc: state.Doc{State: doc}, Changed: true}, nil
-}
-
 // Run is a run as the one who started it sees it.
 type Run struct {
 	thread  *Thread
@@ -318,6 +315,9 @@ func (r *Run) Leave() {
 	if !r.read.Swap(true) {
 		// First the record, then the stop: the next run must find it.
 		err := r.thread.commit(r.thread.threads.base, func(f *fold) ([]draft, error) {
+			if f.head.Epoch != r.first.Epoch {
+				return nil, nil // the thread was forgotten
+			}
 			return []draft{{run: r.key, mark: state.Mark{By: state.BySystem}, left: max(r.written.Load(), 1)}}, nil
 		})
 		if err != nil {
@@ -388,6 +388,7 @@ type driver struct {
 	run     *run.Run
 	box     *mailbox
 	seen    uint64 // the log as the session knows it
+	lost    error  // the log did not take something: the rest would not fit it
 	decided []run.Decision
 	closing string // what is said instead of asking the model; the driver's goroutine's
 	cancel  context.CancelCauseFunc
@@ -409,6 +410,8 @@ func (d *driver) start(ctx context.Context) {
 	d.cancel = cancel
 	t.mu.Lock()
 	t.driver = d
+	close(t.grown) // who waits to stop the run can do so now
+	t.grown = make(chan struct{})
 	t.mu.Unlock()
 
 	read := make(chan struct{})
@@ -418,6 +421,7 @@ func (d *driver) start(ctx context.Context) {
 	}()
 	go func() {
 		defer t.threads.runs.Done()
+		defer t.threads.opts.Metrics.Active.Add(-1)
 		defer t.Close()
 		defer t.tidy()
 		defer close(d.done)
@@ -502,13 +506,15 @@ func size(c message.Content) int {
 }
 
 // ask runs f on the driver's goroutine, behind everything that the agent has
-// said so far. When it returns an error f has not run and will not: what f writes
-// to is the caller's again.
+// said so far. When it returns, f has run as a whole, or will not run: who gave
+// up must not find f at work on its variables later. A driver that has ended
+// runs nothing any more, and not every ctx ends with it (the loop reports the
+// calls of a stopped run under one that does not).
 func (d *driver) ask(ctx context.Context, f func()) error {
-	var claimed atomic.Bool // by the one who runs f, or by the one who gives it up
+	var taken atomic.Bool // by the driver, or back
 	answered := make(chan struct{})
 	err := d.box.put(ctx, item{do: func() {
-		if claimed.CompareAndSwap(false, true) {
+		if taken.CompareAndSwap(false, true) {
 			f()
 			close(answered)
 		}
@@ -521,10 +527,10 @@ func (d *driver) ask(ctx context.Context, f func()) error {
 		return nil
 	case <-ctx.Done():
 		err = context.Cause(ctx)
-	case <-d.box.gone:
+	case <-d.box.over:
 		err = run.ErrStopped
 	}
-	if claimed.CompareAndSwap(false, true) {
+	if taken.CompareAndSwap(false, true) {
 		return err
 	}
 	<-answered
@@ -659,25 +665,15 @@ func (d *driver) drive(ctx context.Context) {
 	if err != nil && !errors.Is(err, run.ErrStopped) {
 		d.thread.threads.opts.Logger.Error("a run failed", "thread", d.thread.key.ID, "run", d.key, "error", err)
 	}
-	b := d.run.Finish(time.Now(), err)
-	b.After = append(b.After, d.run.Terminal(err))
-	if failed := d.append(b); failed != nil {
-		d.thread.threads.opts.Logger.Error("the end of a run could not be logged", "thread", d.thread.key.ID, "run", d.key, "error", failed)
-		d.thread.abandon(failed)
+	if d.lost == nil {
+		b := d.run.Finish(time.Now(), err)
+		b.After = append(b.After, d.run.Terminal(err))
+		if d.append(b) == nil {
+			return
+		}
 	}
-}
-
-// abandon gives up a run whose end cannot be stored: its viewers are told, and
-// whoever opens the thread next finds a run that nobody drives.
-func (t *Thread) abandon(err error) {
-	t.writing.Lock()
-	t.mine = ""
-	t.writing.Unlock()
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.broken = err
-	close(t.grown)
-	t.grown = make(chan struct{})
+	d.cancel(d.lost) // what the model still says reaches nobody
+	d.thread.endLost(d.key, d.lost)
 }
 
 func (d *driver) work(ctx context.Context) error {
@@ -695,7 +691,9 @@ func (d *driver) work(ctx context.Context) error {
 				// making; the cause is what counts.
 				return cmp.Or(context.Cause(ctx), it.err)
 			case it.do != nil:
-				it.do()
+				if it.do(); d.lost != nil {
+					return d.lost
+				}
 			default:
 				for b := range d.run.Content(time.Now(), it.update, it.whole()) {
 					if err := d.append(b); err != nil {
@@ -710,8 +708,8 @@ func (d *driver) work(ctx context.Context) error {
 // append logs a batch, in one piece, and tells the session. The context is the
 // process's: what happened happened, whether or not the run is stopped now.
 func (d *driver) append(b run.Batch) error {
-	if b.Empty() {
-		return nil
+	if b.Empty() || d.lost != nil {
+		return d.lost
 	}
 	t := d.thread
 	d.box.setJoining(true)
@@ -751,6 +749,7 @@ func (d *driver) append(b run.Batch) error {
 		return drafts, nil
 	})
 	if err != nil {
+		d.lost = err
 		return err
 	}
 	d.session.Ack()

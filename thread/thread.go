@@ -7,7 +7,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"log/slog"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -36,6 +35,9 @@ type Options struct {
 	// 30 s. Requests that need the store wait a tenth of it.
 	StoreWait time.Duration
 
+	// Retention says what is forgotten by itself.
+	Retention Retention
+
 	// Logger takes what goes on behind the wire. Nil discards.
 	Logger *slog.Logger
 
@@ -49,6 +51,12 @@ type Options struct {
 // Metrics are counters of a Threads. They may be read at any time.
 type Metrics struct {
 	Runs           atomic.Int64 // started
+	Active         atomic.Int64 // started and not ended: a gauge
+	Viewers        atomic.Int64 // those who watch (Thread.Watch): a gauge
+	Edits          atomic.Int64 // edits and undos that were made
+	Appended       atomic.Int64 // entries
+	Retries        atomic.Int64 // appends tried again because the store failed
+	Recovered      atomic.Int64 // runs ended because their process was gone
 	RepairedDeltas atomic.Int64 // deltas that did not apply and became snapshots (W2); 0 unless something is wrong
 }
 
@@ -65,6 +73,7 @@ type Threads struct {
 	closed bool
 	base   context.Context // ends when Close gives up waiting
 	cancel context.CancelFunc
+	swept  context.CancelFunc // ends the sweeping
 	runs   sync.WaitGroup
 }
 
@@ -94,6 +103,11 @@ func New(store Store, opts *Options) *Threads {
 		o.Metrics = &Metrics{}
 	}
 	ts.base, ts.cancel = context.WithCancel(context.Background())
+	sweeping, end := context.WithCancel(ts.base)
+	ts.swept = end
+	if o.Retention.Age > 0 {
+		ts.runs.Go(func() { ts.sweep(sweeping) })
+	}
 	return ts
 }
 
@@ -102,6 +116,7 @@ func New(store Store, opts *Options) *Threads {
 func (ts *Threads) Close(ctx context.Context) error {
 	ts.mu.Lock()
 	ts.closed = true
+	ts.swept()
 	open := make([]*Thread, 0, len(ts.open))
 	for _, t := range ts.open {
 		open = append(open, t)
@@ -140,12 +155,12 @@ type Thread struct {
 	// writing serialises this process's appends, so that they conflict only
 	// with other processes'. fold moves under writing and mu together: who
 	// holds either may read it.
-	writing sync.Mutex
+	writing turn
 	mu      sync.Mutex
 	fold    fold
 	loaded  bool
 	mine    string // the run that this process drives; moves under writing
-	broken  error  // the end of a run could not be stored
+	broken  error  // a *LostError: the end of a run could not be stored
 	ring    ring
 	grown   chan struct{} // closed and made anew when the log grows
 	driver  *driver       // of the active run, when it runs here
@@ -164,14 +179,7 @@ func (ts *Threads) Open(ctx context.Context, key Key, model *state.Model) (*Thre
 		ts.mu.Unlock()
 		return nil, ErrClosed
 	}
-	t := ts.open[key]
-	if t == nil {
-		t = &Thread{key: key, model: model, threads: ts, grown: make(chan struct{})}
-		ts.open[key] = t
-	}
-	if t.users++; t.users == 1 {
-		ts.idle = slices.DeleteFunc(ts.idle, func(o *Thread) bool { return o == t })
-	}
+	t := ts.hand(key, model)
 	ts.mu.Unlock()
 
 	if err := t.refresh(ctx); err != nil {
@@ -183,8 +191,10 @@ func (ts *Threads) Open(ctx context.Context, key Key, model *state.Model) (*Thre
 
 // refresh brings a thread up to its log and ends what a dead process left.
 func (t *Thread) refresh(ctx context.Context) error {
-	t.writing.Lock()
-	defer t.writing.Unlock()
+	if err := t.writing.take(ctx, t.threads.requestWait()); err != nil {
+		return err
+	}
+	defer t.writing.give()
 	if err := t.catchUp(ctx); err != nil {
 		return err
 	}
@@ -300,13 +310,23 @@ type draft struct {
 // process was faster, build is asked again, on the newer fold: it must not
 // keep anything of an attempt that did not succeed.
 func (t *Thread) commit(ctx context.Context, build func(*fold) ([]draft, error)) error {
-	return t.commitWithin(ctx, t.threads.opts.StoreWait/10, build)
+	return t.commitWithin(ctx, t.threads.requestWait(), build)
 }
+
+// requestWait is how long requests wait for the store.
+func (ts *Threads) requestWait() time.Duration { return ts.opts.StoreWait / 10 }
 
 // commitWithin is commit for somebody who waits that long for the store.
 func (t *Thread) commitWithin(ctx context.Context, wait time.Duration, build func(*fold) ([]draft, error)) error {
-	t.writing.Lock()
-	defer t.writing.Unlock()
+	if err := t.writing.take(ctx, wait); err != nil {
+		return err
+	}
+	defer t.writing.give()
+	return t.commitHeld(ctx, wait, build)
+}
+
+// commitHeld is commitWithin for somebody who holds writing.
+func (t *Thread) commitHeld(ctx context.Context, wait time.Duration, build func(*fold) ([]draft, error)) error {
 	for range maxConflicts {
 		drafts, err := build(&t.fold)
 		if err != nil || len(drafts) == 0 {
@@ -333,6 +353,7 @@ func (t *Thread) append(ctx context.Context, wait time.Duration, entries []Entry
 	for pause := 5 * time.Millisecond; ; pause = min(2*pause, time.Second) {
 		err = t.threads.store.Append(ctx, t.key, t.fold.head, entries)
 		if err == nil {
+			t.threads.opts.Metrics.Appended.Add(int64(len(entries)))
 			for _, e := range entries {
 				if err := t.take(e); err != nil {
 					return false, storeError(err)
@@ -351,6 +372,7 @@ func (t *Thread) append(ctx context.Context, wait time.Duration, entries []Entry
 		if ctx.Err() != nil || time.Now().Add(pause).After(end) {
 			return false, storeError(cmp.Or(readErr, err))
 		}
+		t.threads.opts.Metrics.Retries.Add(1)
 		t.threads.opts.Logger.Warn("the store failed, trying again", "thread", t.key.ID, "error", err)
 		select {
 		case <-time.After(pause):

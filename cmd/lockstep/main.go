@@ -23,6 +23,10 @@ const (
 type cli struct {
 	Serve   serveCmd   `cmd:"" help:"Serve agents over HTTP."`
 	Chat    chatCmd    `cmd:"" help:"Talk to an agent and watch its state."`
+	Run     runCmd     `cmd:"" help:"Start one run of any agent and print its events."`
+	Record  recordCmd  `cmd:"" help:"Keep a run or a thread in a file, with arrival times."`
+	Replay  replayCmd  `cmd:"" help:"Serve a recording as an agent."`
+	Verify  verifyCmd  `cmd:"" help:"Check what any AG-UI server sends, or a recording."`
 	Version versionCmd `cmd:"" help:"Print the version."`
 }
 

@@ -3,19 +3,40 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/rogpeppe/go-internal/testscript"
 	"go.uber.org/goleak"
 )
 
 func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("net/http.(*persistConn).readLoop"), goleak.IgnoreTopFunction("net/http.(*persistConn).writeLoop"))
+	// In a script the test binary is the lockstep command.
+	testscript.Main(leakChecked{m}, map[string]func(){"lockstep": main})
+}
+
+// leakChecked runs the tests and then looks for goroutines that they left.
+type leakChecked struct{ m *testing.M }
+
+func (l leakChecked) Run() int {
+	code := l.m.Run()
+	if code != 0 {
+		return code
+	}
+	http.DefaultClient.CloseIdleConnections()
+	err := goleak.Find(goleak.IgnoreTopFunction("net/http.(*persistConn).readLoop"), goleak.IgnoreTopFunction("net/http.(*persistConn).writeLoop"))
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
 }
 
 // lineWriter hands the first line that matches to a channel.
@@ -100,6 +121,16 @@ recipe:
 }
 
 func TestUsage(t *testing.T) {
+	const nobody = "http://127.0.0.1:1/"
+	dir := t.TempDir()
+	good, bad := filepath.Join(dir, "good.jsonl"), filepath.Join(dir, "bad.jsonl")
+	const head = `{"format":"lockstep-recording","version":1,"url":"","started":"2026-01-02T03:04:05Z"}` + "\n"
+	for name, text := range map[string]string{good: head, bad: head + "oops\n"} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	resume := func(s string) []string { return []string{"run", nobody, "--thread", "t", "--resume", s} }
 	for _, c := range []struct {
 		args []string
 		code int
@@ -112,14 +143,46 @@ func TestUsage(t *testing.T) {
 		{[]string{"serve", "--token", ""}, exitUsage, "--token"},
 		{[]string{"serve", "--linger", "soon"}, exitUsage, "--linger"},
 		{[]string{"chat", "--state", "{broken", "http://127.0.0.1:1/"}, exitUsage, "--state"},
+		{[]string{"run"}, exitUsage, `expected "<url>"`},
+		{[]string{"run", "ftp://127.0.0.1/"}, exitUsage, "is no address"},
+		{[]string{"run", "http://u:secret@/"}, exitUsage, `"http:///" is no address`},
+		{[]string{"run", nobody, "--state", "{broken"}, exitUsage, "--state"},
+		{[]string{"run", nobody, "--state", filepath.Join(dir, "missing.json")}, exitUsage, "missing.json"},
+		{[]string{"run", nobody, "--resume", `[{"interruptId":"i","status":"cancelled"}]`}, exitUsage, "--thread ID"},
+		{resume(`{"interruptId":"i","status":"maybe"}`), exitUsage, `must be one of resolved, cancelled at "/0/status"`},
+		{resume(`[{"interruptId":"i"}]`), exitUsage, `required member is missing at "/0/status"`},
+		{resume(`{"interruptId":"i","status":"resolved","accepted":true}`), exitUsage, "members go into payload"},
+		{resume(`[]`), exitUsage, "there is no entry"},
+		{[]string{"record", nobody}, exitUsage, "--out=FILE"},
+		{[]string{"record", nobody, "--out", filepath.Join(dir, "no", "such")}, exitUsage, "--out"},
+		{[]string{"record", nobody, "--out", good, "--attach", "t", "--message", "hi", "--state", "{}"}, exitUsage, "--message, --state starts a run"},
+		{[]string{"replay", filepath.Join(dir, "missing.jsonl")}, exitUsage, "missing.jsonl"},
+		{[]string{"replay", bad}, exitUsage, "bad.jsonl: line 2"},
+		{[]string{"replay", good, "--speed=-1"}, exitUsage, "--speed -1"},
+		{[]string{"replay", good, "--speed=NaN"}, exitUsage, "--speed NaN"},
+		{[]string{"replay", good, "--addr", "nonsense"}, exitUsage, "HOST:PORT"},
+		{[]string{"verify", bad}, exitUsage, "bad.jsonl: line 2"},
+		{[]string{"verify", good, "--thread", "t"}, exitUsage, "--thread starts a run"},
+		{[]string{"verify", "ftp://127.0.0.1/"}, exitUsage, "is no address"},
+		{[]string{"verify", nobody, "--limit", "0s"}, exitUsage, "--limit"},
+		{[]string{"run", nobody + "?key=secret", "--message", "hi"}, exitFailed, "cannot reach " + nobody + ":"},
+		{[]string{"verify", nobody}, exitFailed, "cannot reach"},
 		{[]string{"version"}, 0, ""},
+		{[]string{"run", "--help"}, 0, ""},
+		{[]string{"record", "--help"}, 0, ""},
+		{[]string{"replay", "--help"}, 0, ""},
+		{[]string{"verify", "--help"}, 0, ""},
+		{[]string{"version", "--help"}, 0, ""},
 		{[]string{"serve", "--help"}, 0, ""},
 		{[]string{"chat", "--help"}, 0, ""},
 	} {
 		var out, errs bytes.Buffer
 		code := run(t.Context(), c.args, std{strings.NewReader(""), &out, &errs})
-		if code != c.code || !strings.Contains(errs.String(), c.err) {
+		if code != c.code || !strings.Contains(errs.String(), c.err) || strings.Contains(errs.String(), "secret") {
 			t.Errorf("%v: code %d (want %d): %s", c.args, code, c.code, errs.String())
+		}
+		if code != 0 && strings.Count(errs.String(), "\n") != 1 {
+			t.Errorf("%v: not one line: %s", c.args, errs.String())
 		}
 		if strings.Contains(c.args[len(c.args)-1], "help") && !strings.Contains(out.String(), "Example:") {
 			t.Errorf("%v shows no example: %s", c.args, out.String())
@@ -151,6 +214,8 @@ func TestServeGuards(t *testing.T) {
 		status     int
 	}{
 		{"/agents", "", 401}, {"/agents", "Bearer wrong", 401}, {"/agents", "marker", 401}, {"/agents", "Bearer marker", 200}, {"/agents", "bearer marker", 200}, {"/healthz", "", 200},
+		// The page is open, what an agent has at the same paths is not.
+		{"/", "", 200}, {"/assets/none.js", "", 404}, {"/capabilities", "", 401}, {"/threads", "", 401},
 	} {
 		if res := do("GET", c.path, map[string]string{"Authorization": c.auth}); res.StatusCode != c.status {
 			t.Errorf("GET %s with %q: %d, want %d", c.path, c.auth, res.StatusCode, c.status)

@@ -10,14 +10,15 @@ import (
 )
 
 // requireToken lets requests through that carry the bearer token. Health checks
-// stay open: those who make them seldom have secrets.
+// stay open: those who make them seldom have secrets. So do the page's own files:
+// the page asks for the token.
 func requireToken(token string, next http.Handler) http.Handler {
 	if token == "" {
 		return next
 	}
 	want := sha256.Sum256([]byte(token))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/healthz" || r.URL.Path == "/readyz" {
+		if open(r) {
 			next.ServeHTTP(w, r)
 			return
 		}
@@ -34,6 +35,38 @@ func requireToken(token string, next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+func open(r *http.Request) bool {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		return false
+	}
+	switch r.URL.Path {
+	case "/", "/healthz", "/readyz":
+		return true
+	}
+	return strings.HasPrefix(r.URL.Path, "/assets/")
+}
+
+// sameOrigin refuses what a browser sends from pages of other origins than those
+// that are allowed. CORS only keeps them from reading answers; a POST without a
+// body would be carried out.
+func sameOrigin(origins []string, next http.Handler) (http.Handler, error) {
+	if slices.Contains(origins, "*") {
+		return next, nil
+	}
+	p := http.NewCrossOriginProtection()
+	for _, o := range origins {
+		if err := p.AddTrustedOrigin(o); err != nil {
+			return nil, fmt.Errorf("--allow-origin %q: want SCHEME://HOST[:PORT] or *", o)
+		}
+	}
+	p.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusForbidden)
+		fmt.Fprintln(w, `{"errors":[{"path":"Origin","message":"pages of this origin may not use the server; see --allow-origin"}]}`)
+	}))
+	return p.Handler(next), nil
 }
 
 // allowOrigins answers CORS for the given origins, and for no others. "*" allows

@@ -10,31 +10,39 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lockstep-go/lockstep/agent"
+	"github.com/lockstep-go/lockstep/internal/agentsfile"
 	"github.com/lockstep-go/lockstep/internal/demo"
+	"github.com/lockstep-go/lockstep/playground"
 	"github.com/lockstep-go/lockstep/server"
+	"github.com/lockstep-go/lockstep/state"
 	"github.com/lockstep-go/lockstep/thread"
 	"github.com/lockstep-go/lockstep/thread/memory"
 	"github.com/lockstep-go/lockstep/thread/sqlite"
 )
 
 type serveCmd struct {
-	Addr  string `default:"127.0.0.1:8888" help:"Address to listen on; port 0 takes a free one."`
-	Model string `help:"scripted, openai:NAME, azure:DEPLOYMENT or foundry:DEPLOYMENT. Without it: by what the environment has, else scripted."`
+	Addr   string `default:"127.0.0.1:8888" help:"Address to listen on; port 0 takes a free one."`
+	Agents string `help:"A YAML file of agents to serve instead of the demo agents." placeholder:"FILE"`
+	Model  string `help:"scripted, openai:NAME, azure:DEPLOYMENT or foundry:DEPLOYMENT. Without it: by what the environment has, else scripted."`
 
-	Store       string   `default:"sqlite:lockstep.db" help:"Where threads are kept: memory, or sqlite:FILE."`
-	Linger      string   `default:"10s" help:"How long a run that was posted to be attached to goes on while nobody watches it: a time, 0 for not at all, or forever."`
-	Token       *string  `help:"Requests need this bearer token."`
-	AllowOrigin []string `help:"Browsers on pages of this origin may use the server; repeatable." placeholder:"ORIGIN" sep:"none"`
+	Store       string        `default:"sqlite:lockstep.db" help:"Where threads are kept: memory, or sqlite:FILE."`
+	Retain      time.Duration `help:"Forget threads that nothing was appended to for this long, such as 720h; 0 keeps them." placeholder:"TIME"`
+	RetainRuns  int           `help:"Keep at least this many runs of a thread apart and condense older ones; 0 keeps all." placeholder:"N"`
+	Linger      string        `default:"10s" help:"How long a run that was posted to be attached to goes on while nobody watches it: a time, 0 for not at all, or forever."`
+	Token       *string       `help:"Requests need this bearer token."`
+	AllowOrigin []string      `help:"Browsers on pages of this origin may use the server; repeatable." placeholder:"ORIGIN" sep:"none"`
 }
 
 // Help is kong's long help.
 func (serveCmd) Help() string {
-	return `Serves the demo agents. Threads are kept in a file, lockstep.db unless --store
+	return `Serves the agents of --agents, else the demo agents. Threads are kept in a file, lockstep.db unless --store
 names another: they survive restarts and crashes. One process at a time has it.
 
 Example:
 
     lockstep serve --addr 127.0.0.1:8888 --model scripted --store memory
+    lockstep serve --agents agents.yaml
     OPENAI_BASE_URL=http://127.0.0.1:11434/v1 lockstep serve --model openai:qwen3
 
 Without --model: openai where OPENAI_API_KEY or OPENAI_BASE_URL is set (name
@@ -57,6 +65,45 @@ func parseLinger(s string) (time.Duration, error) {
 		return -1, nil
 	}
 	return d, nil
+}
+
+// served is an agent to be served.
+type served struct {
+	paths    []string
+	config   agent.Config
+	state    state.Config
+	provider demo.Provider
+	at       func(error) error // says where the agent comes from
+}
+
+// agents are those of --agents, else the demo agents.
+func (c serveCmd) agents(standard demo.Provider) ([]served, error) {
+	var out []served
+	if c.Agents == "" {
+		for _, a := range demo.Agents() {
+			out = append(out, served{a.Paths, a.Config, a.State, standard, func(err error) error {
+				return fmt.Errorf("agent %s: %w", a.Config.Name, err)
+			}})
+		}
+		return out, nil
+	}
+	list, err := agentsfile.Load(c.Agents)
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range list {
+		at := func(err error) error {
+			return &agentsfile.Error{File: c.Agents, Line: a.Line, Key: a.Key, Reason: err.Error()}
+		}
+		provider := standard
+		if a.Model != "" {
+			if provider, _, err = chooseModel(a.Model); err != nil {
+				return nil, at(err)
+			}
+		}
+		out = append(out, served{[]string{a.Path}, a.Config, a.State, provider, at})
+	}
+	return out, nil
 }
 
 // openStore opens what --store names.
@@ -100,26 +147,36 @@ func (c serveCmd) Run(ctx context.Context, io std) error {
 	if err != nil {
 		return usageError{err}
 	}
+	if c.Retain < 0 || c.RetainRuns < 0 {
+		return usageError{errors.New("--retain and --retain-runs are not less than 0")}
+	}
 	store, closeStore, err := openStore(c.Store)
 	if err != nil {
 		return usageError{err}
 	}
 	defer closeStore()
-	threads := thread.New(store, &thread.Options{Logger: log})
-	host := server.NewHost(nil)
-	for _, a := range demo.Agents() {
-		a.Config.Logger = log // what tools fail of
-		made, err := provider(a.Config)
+	counts := &thread.Metrics{}
+	threads := thread.New(store, &thread.Options{
+		Logger: log, Metrics: counts, Retention: thread.Retention{Age: c.Retain, Runs: c.RetainRuns},
+	})
+	host := server.NewHost(playground.Home())
+	agents, err := c.agents(provider)
+	if err != nil {
+		return usageError{err}
+	}
+	for _, a := range agents {
+		a.config.Logger = log // what tools fail of
+		made, err := a.provider(a.config)
 		if err != nil {
-			return usageError{err}
+			return usageError{a.at(err)}
 		}
-		h, err := server.New(made, &server.Options{State: a.State, Threads: threads, Logger: log, Linger: linger})
+		h, err := server.New(made, &server.Options{State: a.state, Threads: threads, Logger: log, Linger: linger})
 		if err != nil {
-			return usageError{fmt.Errorf("agent %s: %w", a.Config.Name, err)}
+			return usageError{a.at(err)}
 		}
-		for _, path := range a.Paths {
+		for _, path := range a.paths {
 			if err := host.Handle(path, h); err != nil {
-				return usageError{err}
+				return usageError{a.at(err)}
 			}
 		}
 	}
@@ -129,12 +186,19 @@ func (c serveCmd) Run(ctx context.Context, io std) error {
 	} else if _, err := net.LookupPort("tcp", port); err != nil {
 		return usageError{fmt.Errorf("--addr %q: %q is no port", c.Addr, port)}
 	}
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", metrics(counts))
+	mux.Handle("/", host)
+	guarded, err := sameOrigin(c.AllowOrigin, requireToken(token, mux))
+	if err != nil {
+		return usageError{err}
+	}
 	listener, err := net.Listen("tcp", c.Addr)
 	if err != nil {
 		return fmt.Errorf("cannot listen on %s: %w", c.Addr, err)
 	}
 	srv := &http.Server{
-		Handler:           allowOrigins(c.AllowOrigin, requireToken(token, host)),
+		Handler:           allowOrigins(c.AllowOrigin, guarded),
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),

@@ -12,7 +12,9 @@ import (
 
 // A page is what is read at a time: the connection is given back before the
 // caller sees the first entry of it, so a caller may take as long as it likes.
+// The first page is small, because somebody waits for its first entry.
 const (
+	firstRows = 32
 	pageRows  = 512
 	pageBytes = 256 << 10
 )
@@ -25,6 +27,7 @@ type reader struct {
 	find *sql.Stmt
 	rows *sql.Stmt
 	list *sql.Stmt
+	old  *sql.Stmt
 
 	mu   sync.Mutex
 	logs map[thread.Key]*reading
@@ -43,12 +46,13 @@ type reading struct {
 // view is one Read on its way through a log.
 type view struct {
 	log      int64
-	upTo     int64     // where the log ended
+	last     int64     // number of the log's last entry
 	after    int64     // what was read
+	page     int       // rows of the next page
 	snapshot *snapshot // of what was compacted meanwhile; nil: nothing was
 }
 
-const readRows = "SELECT seq, data FROM entries WHERE log = ? AND seq > ? AND seq <= ? ORDER BY seq"
+const readRows = "SELECT seq, data, prev, sum FROM entries WHERE log = ? AND seq > ? AND seq <= ? ORDER BY seq"
 
 func openReader(path string, connections int) (_ *reader, err error) {
 	r := &reader{path: path, logs: map[thread.Key]*reading{}, free: make(chan struct{}, connections)}
@@ -64,6 +68,7 @@ func openReader(path string, connections int) (_ *reader, err error) {
 		&r.list: `SELECT thread, updated FROM logs
 			WHERE agent = ? AND principal = ? AND updated <= ? AND (updated < ? OR thread > ?)
 			ORDER BY updated DESC, thread LIMIT ?`,
+		&r.old: "SELECT agent, principal, thread FROM logs WHERE updated < ? ORDER BY updated LIMIT ?",
 	} {
 		if *stmt, err = r.db.Prepare(text); err != nil {
 			return nil, errors.Join(fmt.Errorf("sqlite: %s: %w", path, err), r.db.Close())
@@ -138,11 +143,11 @@ func (r *reader) first(ctx context.Context, key thread.Key, log *reading, after 
 	log.RLock()
 	defer log.RUnlock()
 	l, err := scanLog(r.find.QueryRowContext(background, keyArgs(key)...))
-	if err != nil || after >= l.head.Seq {
+	if err != nil || after >= uint64(l.last) {
 		return l.head, nil, nil, err
 	}
-	v := &view{log: l.id, upTo: int64(l.head.Seq), after: int64(after)}
-	rows, err := r.rows.QueryContext(background, v.log, v.after, v.upTo)
+	v := &view{log: l.id, last: l.last, after: int64(after), page: firstRows}
+	rows, err := r.rows.QueryContext(background, v.log, v.after, v.last)
 	if err != nil {
 		return l.head, nil, nil, err
 	}
@@ -168,7 +173,7 @@ func (r *reader) next(ctx context.Context, log *reading, v *view) (entries []thr
 	if v.snapshot != nil {
 		return v.snapshot.page(v)
 	}
-	rows, err := r.rows.QueryContext(background, v.log, v.after, v.upTo)
+	rows, err := r.rows.QueryContext(background, v.log, v.after, v.last)
 	if err != nil {
 		return nil, false, err
 	}
@@ -189,14 +194,22 @@ func (r *reader) drop(log *reading, v *view) {
 // scan reads a page of rows.
 func (v *view) scan(rows *sql.Rows) (entries []thread.Entry, more bool, err error) {
 	defer rows.Close()
-	size := 0
+	most, size := v.page, 0
+	v.page = min(4*most, pageRows)
 	for rows.Next() {
-		var seq int64
+		var seq, prev, sum int64
 		var data sql.RawBytes
-		if err := rows.Scan(&seq, &data); err != nil {
+		if err := rows.Scan(&seq, &data, &prev, &sum); err != nil {
 			return entries, false, err
 		}
-		e, err := thread.DecodeEntry(data)
+		if prev > v.after {
+			break // what is missing is told below
+		}
+		var e thread.Entry
+		err := errors.New("its checksum is another one")
+		if checksum(data) == sum {
+			e, err = thread.DecodeEntry(data)
+		}
 		if err == nil && e.Seq != uint64(seq) {
 			err = fmt.Errorf("it says that it is entry %d", e.Seq)
 		}
@@ -204,11 +217,14 @@ func (v *view) scan(rows *sql.Rows) (entries []thread.Entry, more bool, err erro
 			return entries, false, fmt.Errorf("entry %d is damaged: %w", seq, err)
 		}
 		entries, size, v.after = append(entries, e), size+len(data), seq
-		if len(entries) == pageRows || size >= pageBytes {
-			return entries, seq < v.upTo, nil
+		if len(entries) == most || size >= pageBytes {
+			return entries, seq < v.last, nil
 		}
 	}
-	return entries, false, rows.Err()
+	if err := rows.Err(); err != nil || v.after == v.last {
+		return entries, false, err
+	}
+	return entries, false, fmt.Errorf("entries behind %d are missing; the file is damaged", v.after)
 }
 
 // snapshot is the file as it was before a compaction, for those who were in the
@@ -269,7 +285,7 @@ func (r *reader) snapshot(users int) (*snapshot, error) {
 func (s *snapshot) page(v *view) (entries []thread.Entry, more bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	rows, err := s.conn.QueryContext(background, readRows, v.log, v.after, v.upTo)
+	rows, err := s.conn.QueryContext(background, readRows, v.log, v.after, v.last)
 	if err != nil {
 		return nil, false, err
 	}

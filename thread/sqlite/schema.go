@@ -26,11 +26,12 @@ const (
 // schema makes a new file. Keys are blobs: IDs may hold anything, NUL included,
 // and are compared byte by byte.
 //
-// The log's end stands in its own row and not only in its last entry, because a
-// compaction may leave that out. AUTOINCREMENT keeps a forgotten log's number
+// AUTOINCREMENT keeps a forgotten log's number
 // from being used again, so a reader that was under way finds nothing rather
 // than another log. Entries lie by log and number, so that a replay reads
-// neighbouring pages, however many logs grow at once.
+// neighbouring pages, however many logs grow at once. SQLite notices damage to
+// its own structures only: sum is there so that a damaged entry is not read as
+// something that somebody said, prev and last so that a missing one is missed.
 const schema = `
 CREATE TABLE lockstep (
 	name  TEXT PRIMARY KEY,
@@ -42,7 +43,8 @@ CREATE TABLE logs (
 	principal BLOB    NOT NULL,
 	thread    BLOB    NOT NULL,
 	epoch     TEXT    NOT NULL,
-	seq       INTEGER NOT NULL,
+	seq       INTEGER NOT NULL, -- where the log ends
+	last      INTEGER NOT NULL, -- number of its last entry: less, where that was compacted away
 	updated   INTEGER NOT NULL, -- Unix milliseconds
 	UNIQUE (agent, principal, thread)
 );
@@ -51,6 +53,8 @@ CREATE TABLE entries (
 	log  INTEGER NOT NULL,
 	seq  INTEGER NOT NULL,
 	data BLOB    NOT NULL,
+	prev INTEGER NOT NULL, -- number of the entry before, 0 for the first
+	sum  INTEGER NOT NULL, -- CRC-32C of data
 	PRIMARY KEY (log, seq)
 ) WITHOUT ROWID;
 INSERT INTO lockstep VALUES ('schema', 1);

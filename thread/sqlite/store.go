@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"sync"
 
 	"github.com/lockstep-go/lockstep/thread"
@@ -165,6 +166,10 @@ type row struct {
 	time int64 // Unix milliseconds
 	data []byte
 }
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+func checksum(data []byte) int64 { return int64(crc32.Checksum(data, castagnoli)) }
 
 func encode(entries []thread.Entry) (rows []row, size int) {
 	rows = make([]row, len(entries))

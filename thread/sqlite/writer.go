@@ -95,25 +95,29 @@ func (s *Store) run(group []*request) {
 // writer is the connection that writes and the ends of the logs in use. While
 // the store's goroutine runs, everything here belongs to it.
 type writer struct {
-	db      *sql.DB
-	conn    *sql.Conn
-	begin   *sql.Stmt
-	commit  *sql.Stmt
-	back    *sql.Stmt
-	find    *sql.Stmt
-	add     *sql.Stmt
-	move    *sql.Stmt
-	insert  *sql.Stmt
-	remove  *sql.Stmt
-	forget  *sql.Stmt
-	logs    map[thread.Key]logEnd // the file has one owner, so what is here is what is there
-	touched []thread.Key          // logs that the open transaction changed
+	db         *sql.DB
+	conn       *sql.Conn
+	begin      *sql.Stmt
+	commit     *sql.Stmt
+	back       *sql.Stmt
+	find       *sql.Stmt
+	add        *sql.Stmt
+	move       *sql.Stmt
+	insert     *sql.Stmt
+	remove     *sql.Stmt
+	before     *sql.Stmt
+	relink     *sql.Stmt
+	forget     *sql.Stmt
+	statements []*sql.Stmt           // all of them
+	logs       map[thread.Key]logEnd // the file has one owner, so what is here is what is there
+	touched    []thread.Key          // logs that the open transaction changed
 }
 
 // logEnd is a log's row.
 type logEnd struct {
 	id      int64
 	head    thread.Head
+	last    int64 // number of the last entry
 	updated int64
 }
 
@@ -123,7 +127,7 @@ type logEnd struct {
 var background = context.Background()
 
 // findLog is used by writer and readers.
-const findLog = "SELECT id, epoch, seq, updated FROM logs WHERE agent = ? AND principal = ? AND thread = ?"
+const findLog = "SELECT id, epoch, seq, last, updated FROM logs WHERE agent = ? AND principal = ? AND thread = ?"
 
 func openWriter(path string) (_ *writer, err error) {
 	w := &writer{logs: map[thread.Key]logEnd{}}
@@ -155,23 +159,31 @@ func openWriter(path string) (_ *writer, err error) {
 		&w.commit: "COMMIT",
 		&w.back:   "ROLLBACK",
 		&w.find:   findLog,
-		&w.add:    "INSERT INTO logs (agent, principal, thread, epoch, seq, updated) VALUES (?, ?, ?, ?, ?, ?)",
-		&w.move:   "UPDATE logs SET seq = ?, updated = ? WHERE id = ?",
-		&w.insert: "INSERT INTO entries (log, seq, data) VALUES (?, ?, ?)",
+		&w.add:    "INSERT INTO logs (agent, principal, thread, epoch, seq, last, updated) VALUES (?, ?, ?, ?, ?, ?, ?)",
+		&w.move:   "UPDATE logs SET seq = ?, last = ?, updated = ? WHERE id = ?",
+		&w.insert: "INSERT INTO entries (log, seq, data, prev, sum) VALUES (?, ?, ?, ?, ?)",
 		&w.remove: "DELETE FROM entries WHERE log = ? AND seq > ? AND seq <= ?",
+		&w.before: "SELECT coalesce(max(seq), 0) FROM entries WHERE log = ? AND seq <= ?",
+		&w.relink: "UPDATE entries SET prev = ? WHERE log = ? AND seq = (SELECT min(seq) FROM entries WHERE log = ? AND seq > ?)",
 		&w.forget: "DELETE FROM logs WHERE id = ?",
 	} {
 		if *stmt, err = w.conn.PrepareContext(background, text); err != nil {
 			return nil, fmt.Errorf("sqlite: %s: %w", path, err)
 		}
+		w.statements = append(w.statements, *stmt)
 	}
 	return w, nil
 }
 
+// close closes the statements, too: database/sql does not keep track of those
+// of a single connection, and while one is open SQLite keeps the file.
 func (w *writer) close() error {
 	var err error
+	for _, stmt := range w.statements {
+		err = errors.Join(err, stmt.Close())
+	}
 	if w.conn != nil {
-		err = w.conn.Close()
+		err = errors.Join(err, w.conn.Close())
 	}
 	return errors.Join(err, w.db.Close())
 }
@@ -251,10 +263,11 @@ func (w *writer) append(key thread.Key, after thread.Head, rows []row) (refusal,
 		return nil, nil
 	}
 	w.touched = append(w.touched, key)
-	last := rows[len(rows)-1]
+	last, prev := rows[len(rows)-1], l.last
+	l.last = last.seq
 	if l.id == 0 {
-		l = logEnd{head: thread.Head{Epoch: after.Epoch, Seq: uint64(last.seq)}, updated: last.time}
-		added, err := w.add.ExecContext(background, append(keyArgs(key), l.head.Epoch, last.seq, l.updated)...)
+		l.head, l.updated = thread.Head{Epoch: after.Epoch, Seq: uint64(last.seq)}, last.time
+		added, err := w.add.ExecContext(background, append(keyArgs(key), l.head.Epoch, last.seq, l.last, l.updated)...)
 		if err != nil {
 			return nil, err
 		}
@@ -263,27 +276,29 @@ func (w *writer) append(key thread.Key, after thread.Head, rows []row) (refusal,
 		}
 	} else {
 		l.head.Seq, l.updated = uint64(last.seq), max(l.updated, last.time)
-		if err := exec(w.move, last.seq, l.updated, l.id); err != nil {
+		if err := exec(w.move, last.seq, l.last, l.updated, l.id); err != nil {
 			return nil, err
 		}
 	}
-	if err := w.store(l.id, rows); err != nil {
+	if err := w.store(l.id, prev, rows); err != nil {
 		return nil, err
 	}
 	w.keep(key, l)
 	return nil, nil
 }
 
-func (w *writer) store(log int64, rows []row) error {
+// store inserts a log's rows behind the entry prev.
+func (w *writer) store(log, prev int64, rows []row) error {
 	for _, r := range rows {
-		if err := exec(w.insert, log, r.seq, r.data); err != nil {
+		if err := exec(w.insert, log, r.seq, r.data, prev, checksum(r.data)); err != nil {
 			return err
 		}
+		prev = r.seq
 	}
 	return nil
 }
 
-// compact replaces the entries up to a number; callers have asked expect.
+// compact replaces the entries between two numbers; callers have asked expect.
 func (w *writer) compact(key thread.Key, after, upTo uint64, rows []row) error {
 	l, err := w.end(key)
 	if err != nil || l.id == 0 {
@@ -297,7 +312,22 @@ func (w *writer) compact(key thread.Key, after, upTo uint64, rows []row) error {
 		delete(w.logs, key)
 		return exec(w.forget, l.id)
 	}
-	return w.store(l.id, rows)
+	var last int64 // of what stays in front
+	if err := w.before.QueryRowContext(background, l.id, int64(after)).Scan(&last); err != nil {
+		return err
+	}
+	if err := w.store(l.id, last, rows); err != nil {
+		return err
+	}
+	if len(rows) > 0 {
+		last = rows[len(rows)-1].seq
+	}
+	if int64(upTo) < l.last {
+		return exec(w.relink, last, l.id, l.id, int64(upTo))
+	}
+	l.last = last
+	w.keep(key, l)
+	return exec(w.move, int64(l.head.Seq), l.last, l.updated, l.id)
 }
 
 func exec(stmt *sql.Stmt, args ...any) error {
@@ -313,7 +343,7 @@ func keyArgs(key thread.Key) []any {
 // scanLog reads a log's row, if there is one.
 func scanLog(r *sql.Row) (l logEnd, err error) {
 	var seq int64
-	err = r.Scan(&l.id, &l.head.Epoch, &seq, &l.updated)
+	err = r.Scan(&l.id, &l.head.Epoch, &seq, &l.last, &l.updated)
 	if errors.Is(err, sql.ErrNoRows) {
 		return logEnd{}, nil
 	}

@@ -102,6 +102,23 @@ func testCompactKeepsTheHead(t *testing.T, s thread.Store) {
 	grow(t, s, key, head, 11)
 	wantEntries(t, tail.take(t, 1), entries(11, 11))
 	wantEntries(t, read(t, s, key, 0), []thread.Entry{entry(7), entry(11)})
+
+	// A log of no entries has a head all the same.
+	empty := thread.Key{ID: "empty"}
+	head = grow(t, s, empty, thread.Head{Epoch: "e2"}, 10)
+	for _, upTo := range []uint64{10, 8} {
+		list := entries(7, 7)
+		if upTo == 8 {
+			list = nil
+		}
+		if err := s.Compact(t.Context(), empty, head, 0, upTo, list); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wantHead(t, s, empty, head)
+	wantEntries(t, read(t, s, empty, 0), nil)
+	grow(t, s, empty, head, 12)
+	wantEntries(t, read(t, s, empty, 3), entries(11, 12))
 }
 
 func testCompactForgets(t *testing.T, s thread.Store) {

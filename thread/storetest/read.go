@@ -11,7 +11,7 @@ import (
 )
 
 // long is more than a store reads at a time.
-const long = 2000
+const long = 1200
 
 func testRead(t *testing.T, s thread.Store) {
 	head := grow(t, s, key, thread.Head{Epoch: "e1"}, long)
