@@ -169,12 +169,18 @@ func (w *town) start() {
 }
 
 func (w *town) begin() {
+	var program *thread.Threads
 	w.life = &mortal{Store: w.store, after: -1, died: func() {
 		go func() { // whoever watches over it starts it anew
+			gone, cancel := context.WithCancel(context.Background())
+			cancel()
+			_ = program.Close(gone) // nothing of it waits for anything
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			w.rough = true
-			w.begin()
+			if w.now == program {
+				w.begin()
+			}
 		}()
 	}, took: func(entries []thread.Entry) {
 		w.mu.Lock()
@@ -185,8 +191,8 @@ func (w *town) begin() {
 			}
 		}
 	}}
-	// A killed program waits for nothing, so neither does one whose store is gone.
-	w.now = thread.New(w.life, &thread.Options{Wait: 2 * w.unit, StoreWait: time.Millisecond})
+	program = thread.New(w.life, &thread.Options{Wait: 2 * w.unit, StoreWait: 200 * w.unit})
+	w.now = program
 	w.programs = append(w.programs, w.now)
 }
 
@@ -512,6 +518,22 @@ func TestT5ExactlyOnce(t *testing.T) {
 				defer w.end()
 				w.live(seed%4 == 0)
 			})
+		})
+	}
+}
+
+// The same on a file, in real time.
+func TestT5ExactlyOnceInAFile(t *testing.T) {
+	schedules := uint64(8)
+	if os.Getenv("LOCKSTEP_LONG") != "" {
+		schedules = 60
+	}
+	for seed := range schedules {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			w := newTown(t, 1000+seed, inFile(t)(t), 4*time.Millisecond)
+			defer w.report(seed)
+			defer w.end()
+			w.live(seed%4 == 0)
 		})
 	}
 }
