@@ -113,6 +113,7 @@ type town struct {
 
 	mu       sync.Mutex
 	now      *thread.Threads // of the living program
+	alive    context.Context
 	life     *mortal
 	programs []*thread.Threads // all there were
 	rng      *rand.Rand
@@ -170,11 +171,12 @@ func (w *town) start() {
 
 func (w *town) begin() {
 	var program *thread.Threads
+	alive, die := context.WithCancel(context.Background())
+	w.alive = alive
 	w.life = &mortal{Store: w.store, after: -1, died: func() {
 		go func() { // whoever watches over it starts it anew
-			gone, cancel := context.WithCancel(context.Background())
-			cancel()
-			_ = program.Close(gone) // nothing of it waits for anything
+			die()
+			_ = program.Close(alive) // nothing of it waits for anything
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			w.rough = true
@@ -191,7 +193,7 @@ func (w *town) begin() {
 			}
 		}
 	}}
-	program = thread.New(w.life, &thread.Options{Wait: 2 * w.unit, StoreWait: 200 * w.unit})
+	program = thread.New(w.life, &thread.Options{Wait: 2 * w.unit})
 	w.now = program
 	w.programs = append(w.programs, w.now)
 }
@@ -200,6 +202,16 @@ func (w *town) current() *thread.Threads {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.now
+}
+
+// connect opens the thread in the living program. The context ends when that is
+// killed: nobody's connection outlives it.
+func (w *town) connect() (context.Context, *thread.Thread, error) {
+	w.mu.Lock()
+	now, alive := w.now, w.alive
+	w.mu.Unlock()
+	th, err := now.Open(alive, thread.Key{Agent: "a", ID: "t"}, w.model)
+	return alive, th, err
 }
 
 func (w *town) roughly() {
@@ -230,13 +242,9 @@ func (w *town) kill() {
 	life.kill(after, stored)
 }
 
-func (w *town) open(ts *thread.Threads) (*thread.Thread, error) {
-	return ts.Open(context.Background(), thread.Key{Agent: "a", ID: "t"}, w.model)
-}
-
 func (w *town) stop() {
 	w.roughly()
-	if th, err := w.open(w.current()); err == nil {
+	if _, th, err := w.connect(); err == nil {
 		th.Stop()
 		th.Close()
 	}
@@ -245,12 +253,12 @@ func (w *town) stop() {
 // post runs an input and says how it ended: an outcome, "busy", or "lost" where
 // the program went away under it. leave ends the connection after a while.
 func (w *town) post(in *agui.RunAgentInput, leave time.Duration) string {
-	th, err := w.open(w.current())
+	ctx, th, err := w.connect()
 	if err != nil {
 		return "lost"
 	}
 	defer th.Close()
-	r, err := th.Run(context.Background(), thread.Request{Input: in, Agent: runOf(w.brain.Agent(agentConfig([]tool.Tool{w.write}))), Tools: []tool.Tool{w.write}})
+	r, err := th.Run(ctx, thread.Request{Input: in, Agent: runOf(w.brain.Agent(agentConfig([]tool.Tool{w.write}))), Tools: []tool.Tool{w.write}})
 	var busy *thread.BusyError
 	switch {
 	case errors.As(err, &busy):
@@ -260,7 +268,6 @@ func (w *town) post(in *agui.RunAgentInput, leave time.Duration) string {
 	}
 	defer r.Wait()
 	defer r.Leave()
-	ctx := context.Background()
 	if leave > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, leave)
@@ -270,7 +277,7 @@ func (w *town) post(in *agui.RunAgentInput, leave time.Duration) string {
 	for p, err := range r.Events(ctx) {
 		if err != nil {
 			if ctx.Err() != nil {
-				w.roughly()
+				w.roughly() // a deadline of leave's, or a killed program
 			}
 			return "lost"
 		}
@@ -303,7 +310,7 @@ func (w *town) live(calm bool) {
 	if got := w.post(ask, 0); got != "interrupt" {
 		t.Fatalf("the first run ended with %s", got)
 	}
-	th, err := w.open(w.current())
+	_, th, err := w.connect()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -386,7 +393,7 @@ func (w *town) check(asked []state.Proposal, calm bool) {
 	w.mu.Unlock()
 	life.kill(-1, false)
 	w.restart()
-	th, err := w.open(w.current())
+	_, th, err := w.connect()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -440,7 +447,7 @@ func (w *town) check(asked []state.Proposal, calm bool) {
 	if got := w.post(input("end", user("u-end", "and now")), 0); got != "success" {
 		t.Errorf("the next run ended with %s", got)
 	}
-	if th, err = w.open(w.current()); err != nil {
+	if _, th, err = w.connect(); err != nil {
 		t.Fatal(err)
 	}
 	defer th.Close()
