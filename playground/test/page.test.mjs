@@ -88,7 +88,7 @@ describe("the page", { concurrency: 4 }, () => {
     await page.say("Make it vegetarian");
     await page.getByText("Vegetarian", { exact: true }).waitFor();
     await page.idle();
-    assert.equal(await page.value("Title").textContent(), "Our carbonara");
+    assert.match(await page.value("Title").textContent(), /Our carbonara$/);
     assert.notEqual(await page.value("Skill level").textContent(), "Nobody's");
 
     // Undo takes back what the agent did, and leaves what the person did.
@@ -186,8 +186,8 @@ describe("the page", { concurrency: 4 }, () => {
     const end = await table.count();
     const slider = page.getByRole("slider");
     const places = Number(await slider.inputValue());
-    await slider.fill(String(Math.floor(places / 2)));
-    assert.ok((await table.count()) < end, "there was less of it then");
+    await slider.fill(String(Math.floor(places / 5)));
+    await until("there to be less of it", async () => (await table.count()) < end);
     await page.shot("07 timeline");
     await page.getByRole("button", { name: "Back to live" }).click();
     // After a reload the events of before are there too.

@@ -26,7 +26,7 @@ export async function launch() {
     /** A new tab with nothing stored. `ignore` are console lines that the test expects. */
     async tab(options = {}) {
       const { ignore = [], context: given, ...rest } = options;
-      const context = given ?? (await browser.newContext({ viewport: { width: 1360, height: 860 }, ...rest }));
+      const context = given ?? (await browser.newContext({ viewport: { width: 1360, height: 860 }, reducedMotion: "reduce", ...rest }));
       const page = await context.newPage();
       page.setDefaultTimeout(patience);
       const said = [];
