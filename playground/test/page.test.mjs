@@ -20,7 +20,7 @@ function inTab(name, run, options = {}) {
       await run(page, t);
       assert.deepEqual(page.said, [], "the console is quiet");
     } catch (e) {
-      await page.shot(`failed ${name.replace(/[^a-z0-9]+/gi, " ")}`).catch(() => undefined);
+      await page.shot(`failed ${name}`).catch(() => undefined);
       throw e;
     } finally {
       await page.context().close();
@@ -193,6 +193,7 @@ describe("the page", { concurrency: 4 }, () => {
     // After a reload the events of before are there too.
     await page.reload();
     await page.answer("Here's your recipe!");
+    await page.getByRole("tab", { name: "Timeline" }).click();
     await page.locator(".event", { hasText: "Run finished" }).waitFor();
   });
 
@@ -213,7 +214,7 @@ describe("the page", { concurrency: 4 }, () => {
     // It is still there after a reload, with what it changes.
     await page.reload();
     await page.locator(".approval ins").first().waitFor();
-    assert.match(await page.locator(".approval .differences").textContent(), / … /);
+    assert.match(await page.locator(".approval .differences").textContent(), /…/);
     await page.getByRole("button", { name: "Edit", exact: true }).click();
     await page.getByLabel("Title", { exact: true }).fill("A title of mine");
     await page.getByRole("button", { name: "Approve this version" }).click();
