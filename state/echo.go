@@ -72,6 +72,18 @@ func (m *Model) EchoProposals(now, base Doc, open []Proposal, posted jsondoc.Val
 	return posted
 }
 
+// putBack makes wanted at a place what shown has there.
+func putBack(shown, wanted jsondoc.Value, at jsondoc.Pointer) jsondoc.Value {
+	if v, ok := shown.At(at); ok {
+		return set(wanted, at, v)
+	}
+	p := jsondoc.Patch{{Op: "remove", Path: at}}
+	if out, err := p.Apply(wanted, nil); err == nil {
+		return out
+	}
+	return wanted
+}
+
 // memberOf is what the documents have at a member, without repetitions.
 func memberOf(shown []Doc, name string) []Doc {
 	var out []Doc
@@ -116,17 +128,4 @@ func committed(shown []Doc) bool {
 		}
 	}
 	return false
-}
-
-// putBack makes wanted at a place what shown has there.
-func putBack(shown, wanted jsondoc.Value, at jsondoc.Pointer) jsondoc.Value {
-	v, ok := shown.At(at)
-	if ok {
-		return set(wanted, at, v)
-	}
-	p := jsondoc.Patch{{Op: "remove", Path: at}}
-	if out, err := p.Apply(wanted, nil); err == nil {
-		return out
-	}
-	return wanted
 }

@@ -14,6 +14,7 @@ import (
 type fold struct {
 	head     Head
 	floor    uint64    // positions before it are too old
+	whole    uint64    // what is before it was read in its compacted form
 	touched  time.Time // of the last entry
 	doc      state.Doc
 	revision uint64
@@ -103,7 +104,7 @@ func (f *fold) apply(e Entry) error {
 	}
 	f.head.Seq, f.touched = e.Seq, e.Time
 	if e.Floor {
-		f.floor = e.Seq
+		f.floor, f.whole = e.Seq, e.Seq
 	}
 	if e.Change != nil {
 		before := f.doc.State

@@ -73,16 +73,18 @@ func (f *fold) named(in *agui.RunAgentInput) (seq uint64, stated, known bool) {
 	if err != nil || pos.Epoch != f.head.Epoch || pos.Seq > f.head.Seq {
 		return 0, false, false
 	}
-	if f.reaches(pos) {
+	if f.exact(pos) {
 		_, known = f.docAt(pos.Seq)
 	}
 	return pos.Seq, true, known
 }
 
-// reaches reports whether the log goes on from a position: it is of this log,
-// not in its future, and nothing behind it was compacted.
-func (f *fold) reaches(p Position) bool {
-	return p.Epoch == f.head.Epoch && p.Seq <= f.head.Seq && p.Seq >= f.floor
+// exact reports whether the fold can tell the documents at a position: it is of
+// this log, not in its future, and was read as it was written. That a run was
+// compacted while this process had it in memory takes nothing away; only who
+// reads the log anew finds less.
+func (f *fold) exact(p Position) bool {
+	return p.Epoch == f.head.Epoch && p.Seq <= f.head.Seq && p.Seq >= f.whole
 }
 
 // seen are the runs that the client's history holds something of, the newest

@@ -64,6 +64,13 @@ func (t *Thread) Run(ctx context.Context, req Request) (*Run, error) {
 	}()
 
 	r := &Run{thread: t, key: run.NewID("run")}
+	t.reads(r, true) // from now on: it can be in the log and over before commit returns
+	reading := false
+	defer func() {
+		if !reading {
+			t.reads(r, false)
+		}
+	}()
 	wait := time.NewTimer(max(t.threads.opts.Wait, 0))
 	defer wait.Stop()
 	var d *driver
@@ -113,6 +120,7 @@ func (t *Thread) Run(ctx context.Context, req Request) (*Run, error) {
 	t.threads.opts.Metrics.Runs.Add(1)
 	r.written.Store(r.first.Seq)
 	r.attach, r.release = req.Attach, t.Watch() // before the driver can be seen
+	reading = true
 	if d == nil {
 		return r, nil // a post without news: it is all in the log already
 	}
@@ -316,10 +324,25 @@ func (r *Run) Leave() {
 			r.thread.threads.opts.Logger.Warn("how far a client was written could not be logged", "thread", r.thread.key.ID, "run", r.key, "error", err)
 		}
 	}
+	r.thread.reads(r, false)
 	r.release()
 	if !r.attach {
 		r.Stop()
 	}
+}
+
+// reads notes whether the one who posted a run still reads it.
+func (t *Thread) reads(r *Run, on bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !on {
+		delete(t.unfinished, r)
+		return
+	}
+	if t.unfinished == nil {
+		t.unfinished = map[*Run]struct{}{}
+	}
+	t.unfinished[r] = struct{}{}
 }
 
 // Events yields the run's entries up to its terminal one. It ends with ctx's
@@ -333,6 +356,7 @@ func (r *Run) Events(ctx context.Context) iter.Seq2[*Published, error] {
 			r.written.Store(p.Seq)
 			if p.Terminal(r.key) {
 				r.read.Store(true)
+				r.thread.reads(r, false)
 				return
 			}
 		}

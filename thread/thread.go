@@ -166,8 +166,9 @@ type Thread struct {
 	grown   chan struct{} // closed and made anew when the log grows
 	driver  *driver       // of the active run, when it runs here
 
-	watchers int         // viewers that count for linger
-	expiry   *time.Timer // takes the next expired proposal back while somebody watches
+	watchers   int               // viewers that count for linger
+	unfinished map[*Run]struct{} // runs that the one who posted them still reads
+	expiry     *time.Timer       // takes the next expired proposal back while somebody watches
 }
 
 // Open loads a thread of the agent whose state is the model's. An unknown one is
