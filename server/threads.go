@@ -59,6 +59,7 @@ func (h *Handler) hydrate(w http.ResponseWriter, r *http.Request) {
 	body := jsondoc.Object(
 		jsondoc.Member{Name: "threadId", Value: jsondoc.String(id)},
 		jsondoc.Member{Name: "position", Value: jsondoc.String(s.Position.String())},
+		jsondoc.Member{Name: "oldest", Value: jsondoc.String(s.Oldest().String())},
 		jsondoc.Member{Name: "revision", Value: jsondoc.Int(int64(s.Revision))},
 		jsondoc.Member{Name: "state", Value: view},
 		jsondoc.Member{Name: "predicted", Value: jsondoc.Array(predicted...)},

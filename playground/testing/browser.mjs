@@ -26,7 +26,7 @@ export async function launch() {
     /** A new tab with nothing stored. `ignore` are console lines that the test expects. */
     async tab(options = {}) {
       const { ignore = [], context: given, ...rest } = options;
-      const context = given ?? (await browser.newContext({ viewport: { width: 1360, height: 860 }, ...rest }));
+      const context = given ?? (await browser.newContext({ viewport: { width: 1360, height: 860 }, reducedMotion: "reduce", ...rest }));
       const page = await context.newPage();
       page.setDefaultTimeout(patience);
       const said = [];
@@ -36,7 +36,7 @@ export async function launch() {
       page.on("pageerror", (e) => said.push(`uncaught: ${e.stack ?? e.message}`));
       return Object.assign(page, {
         said,
-        shot: (name) => page.screenshot({ path: path.join(shots, `${name}.png`) }),
+        shot: (name) => page.screenshot({ path: path.join(shots, `${name.replaceAll(/[^a-z0-9]+/gi, "-")}.png`) }),
         /** Says something to the agent, and does not wait for the answer. */
         async say(text) {
           await page.getByLabel("Message", { exact: true }).fill(text);

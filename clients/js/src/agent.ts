@@ -333,15 +333,13 @@ export class LockstepAgent extends HttpAgent {
 
   /**
    * The thread's log after a position and up to the one shown here, without
-   * applying anything. By default from its beginning, as far as the server still
-   * has it: where a part has been compacted, snapshots without a position, which
-   * are left out here.
+   * applying anything. By default from as far back as the server has it: older
+   * runs are compacted, and cannot be read event by event any more.
    */
   async *history(after?: string, signal: AbortSignal = new AbortController().signal): AsyncGenerator<Logged, void, undefined> {
     const end = this.position;
-    if (end === undefined) return;
-    const from = after ?? `${end.slice(0, end.lastIndexOf("-"))}-0`;
-    if (from === end) return;
+    const from = after ?? (await this.peek())?.oldest;
+    if (end === undefined || from === undefined || from === end) return;
     const { protocolVersion } = this.prepareRunAgentInput();
     const response = await this.routes().events(this.threadId, { after: from, once: true, version: protocolVersion, signal });
     if (!response.ok) throw await refusal(response);

@@ -62,6 +62,8 @@ export type UndoOutcome =
 export interface Hydrated {
   threadId: string;
   position: string;
+  /** The first position that the log can be read from; see `LockstepAgent.history`. */
+  oldest?: string;
   revision: number;
   state: State;
   /** JSON Pointers of values that are still predictions. */

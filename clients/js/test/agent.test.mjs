@@ -91,7 +91,7 @@ describe("runs", together, () => {
   test("abortRun stops the run at the server; predictions are taken back", async () => {
     const agent = recipeAgent();
     const seen = recorder(agent);
-    agent.subscribe({ onToolCallArgsEvent: ({ toolCallBuffer }) => toolCallBuffer.length > 40 && agent.abortRun() });
+    agent.subscribe({ onToolCallArgsEvent: ({ toolCallBuffer }) => void (toolCallBuffer.length > 40 && agent.abortRun()) });
     await agent.send(pasta);
     assert.equal(seen.types.at(-1), "RUN_FINISHED");
     assert.equal(seen.events.at(-1).outcome.type, "cancelled");
@@ -193,6 +193,45 @@ describe("attaching", together, () => {
     assert.deepEqual(mine.messages, theirs.messages);
     assert.equal(seen.types.filter((t) => t === "RUN_STARTED").length, 2);
     await following.stop();
+  });
+
+  test("T3: what is too old to be told event by event comes as snapshots, in the middle of a run too", async (t) => {
+    const line = await wire(server.url);
+    t.after(() => line.close());
+    const retry = { first: 20, most: 100, attempts: 10_000 };
+    const own = new LockstepAgent({ url: `${line.url}/task_planner`, retry });
+    const viewer = new LockstepAgent({ url: `${line.url}/task_planner`, threadId: own.threadId, retry });
+    const theirs = new LockstepAgent({ url: `${server.url}/task_planner`, threadId: own.threadId });
+    const [ownSeen, viewerSeen] = [recorder(own), recorder(viewer)];
+    const following = [viewer.follow(), theirs.follow()];
+    t.after(() => Promise.all(following.map((f) => f.stop())));
+    await until("both viewers", () => viewer.connection.status === "live" && theirs.connection.status === "live");
+
+    // Both are shown the beginning of a run, and then nothing for a while.
+    const run = own.send("Plan a birthday party");
+    await until("the run", () => own.state.steps?.length > 0 && viewer.state.steps?.length > 0);
+    line.down = true;
+    await until("the run's end", () => theirs.messages.at(-1)?.content && !theirs.isRunning);
+    for (const text of ["I prefer short meetings", "I like tea", "Plan a picnic"]) await theirs.send(text);
+    const oldest = await until("compaction", async () => {
+      const { oldest } = await theirs.peek();
+      return Number(oldest.split("-")[1]) > Number(own.position.split("-")[1]) && oldest;
+    });
+    assert.notEqual(oldest, own.position);
+    line.down = false;
+    await run;
+    await until("the viewer", () => viewer.position === theirs.position);
+    assert.deepEqual(viewer.state, theirs.state);
+    assert.deepEqual(viewer.messages, theirs.messages);
+    assert.deepEqual(own.state, theirs.state);
+    assert.deepEqual(own.messages, theirs.messages);
+    for (const seen of [ownSeen, viewerSeen]) {
+      assert.deepEqual(seen.errors, []);
+      assert.equal(seen.types.at(-1), "RUN_FINISHED");
+    }
+    // What was open was closed before the snapshots.
+    const closed = ownSeen.types.lastIndexOf("TOOL_CALL_END");
+    assert.ok(closed > 0 && closed < ownSeen.types.lastIndexOf("STATE_SNAPSHOT"));
   });
 
   test("a run of one's own while another's is shown: busy is told, and following goes on", async () => {

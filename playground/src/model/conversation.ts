@@ -48,6 +48,8 @@ export class Conversation {
   readonly predicted = signal<string[]>([]);
   readonly interrupts = signal<Interrupt[]>([]);
   readonly connection = signal<Connection>({ status: "idle" });
+  /** The connection is lost, also while it is being tried again. */
+  readonly lost = signal<Extract<Connection, { status: "waiting" | "failed" }> | null>(null);
   readonly capabilities = signal<Capabilities | null>(null);
   /** Whose run is active, if any. */
   readonly running = signal<"no" | "mine" | "theirs">("no");
@@ -81,6 +83,9 @@ export class Conversation {
   private posting = false;
   private noticed = 0;
   private closed = false;
+  private readonly gone = new AbortController();
+  /** What waits until the history is read. */
+  private later: [BaseEvent, number][] | null = null;
   private following: Following | undefined;
   private readonly tools: Tool[];
 
@@ -103,6 +108,8 @@ export class Conversation {
     });
     this.agent.onConnection((c) => {
       this.connection.value = c;
+      if (c.status === "waiting" || c.status === "failed") this.lost.value = c;
+      else if (c.status !== "connecting") this.lost.value = null;
     });
     this.agent.onConflict(({ paths, policy }) =>
       this.notice("warning", `You and the agent changed ${list(paths)}. ${policy === "server" ? "The agent's" : "Your"} version was kept.`),
@@ -120,11 +127,10 @@ export class Conversation {
       if (got) {
         this.predicted.value = got.predicted;
         this.drawNow();
-        for await (const { event } of this.agent.history()) {
-          this.timeline.add(event);
-          if (this.closed) return;
-        }
-        this.before.value = this.timeline.stateAtRunStart(this.timeline.findLast(isAgentRun));
+        const read = this.readHistory(got.oldest);
+        // Of a thread at rest it ends at once; of a run that is active it may be
+        // as late as the next event, and nobody should wait for that.
+        if (got.activeRun === null) await read;
       }
     } catch (e) {
       if (locked.value === "no") this.fail("The thread could not be loaded", e);
@@ -134,9 +140,28 @@ export class Conversation {
     this.following = this.agent.follow();
   }
 
+  /** Puts what has happened before into the timeline; what happens meanwhile comes behind it. */
+  private async readHistory(oldest: string | undefined): Promise<void> {
+    this.later = [];
+    try {
+      for await (const { event } of this.agent.history(oldest, this.gone.signal)) this.timeline.add(event);
+    } catch {
+      // What can be told of the thread is told; only the list is shorter.
+    }
+    for (const [event, time] of this.later) this.timeline.add(event, time);
+    this.later = null;
+    this.before.value = this.stateBefore();
+  }
+
+  /** The state that the newest run of the agent began with. */
+  private stateBefore(): unknown {
+    return this.timeline.stateAtRunStart(this.timeline.findLast((e) => isAgentRun(e) && "input" in e));
+  }
+
   /** Lets go of the thread; a run that is active goes on for its linger time. */
   close(): void {
     this.closed = true;
+    this.gone.abort();
     void this.following?.stop();
     void this.agent.detachActiveRun();
   }
@@ -244,7 +269,8 @@ export class Conversation {
   }
 
   private event(event: BaseEvent, state: unknown): void {
-    this.timeline.add(event, Date.now());
+    if (this.later) this.later.push([event, Date.now()]);
+    else this.timeline.add(event, Date.now());
     const mark = markOf(event);
     const e = event as BaseEvent & { runId?: string; delta?: Operation[]; snapshot?: unknown; message?: string; code?: string; outcome?: { type: string } };
     switch (event.type) {
@@ -254,13 +280,11 @@ export class Conversation {
           this.failure.value = null;
           this.spoken.value = "The agent is working.";
           this.onChange();
-          this.before.value = undefined;
         }
         break;
       case EventType.STATE_SNAPSHOT: {
         const list = changes(state, e.snapshot);
         const paths = list.map((c) => c.path);
-        if (this.before.value === undefined) this.before.value = e.snapshot;
         this.marks.value = this.marks.value.replaced(list, this.whose(mark?.by, paths, mark?.position), mark?.predicted);
         if (mark?.predicted) this.predict(paths);
         else if (mark?.by === "agent") this.predicted.value = [];
@@ -291,7 +315,8 @@ export class Conversation {
   private ended(): void {
     const agents = this.running.value !== "no";
     if (!this.posting) this.running.value = "no";
-    if (!agents) return;
+    // Of a run of this page's, its end is more than its last event.
+    if (!agents || this.posting) return;
     this.onChange();
     void this.settle();
   }
@@ -299,8 +324,9 @@ export class Conversation {
   /** After a run nothing is predicted any more, except a proposal that waits for a decision. */
   private async settle(): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve)); // until the run's last event is applied
-    this.drawNow();
     if (this.closed || this.running.value !== "no") return;
+    this.before.value = this.stateBefore();
+    this.drawNow();
     if (this.approvals.value.length === 0) {
       this.predicted.value = [];
       return;

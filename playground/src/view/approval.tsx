@@ -159,9 +159,10 @@ const context = 90;
 /** What stayed, cut to what stands next to a change. */
 function around(text: string, first: boolean, last: boolean): string {
   if (text.length <= 2 * context + 40) return text;
-  const head = first ? "" : text.slice(0, context);
-  const tail = last ? "" : text.slice(-context);
-  return `${head} … ${tail}`;
+  // Between words, where there are any.
+  const head = first ? "" : text.slice(0, context).replace(/\S*$/, "");
+  const tail = last ? "" : text.slice(-context).replace(/^\S*/, "");
+  return `${head}…${tail}`;
 }
 
 function whole(value: unknown): string {

@@ -4,16 +4,16 @@ import { Icon } from "./icons";
 
 /** What stands in the way: a lost connection, or a run that failed. */
 export function Banner({ conversation }: { conversation: Conversation }) {
-  const connection = conversation.connection.value;
+  const lost = conversation.lost.value;
   const failure = conversation.failure.value;
   return (
     <div class="banners">
-      {(connection.status === "waiting" || connection.status === "failed") && (
+      {lost && (
         <div class="banner" data-tone="warning" role="status">
           <Icon name="warning" />
           <p>
-            <strong>{connection.status === "waiting" ? "The connection is lost." : "The server refused."}</strong>{" "}
-            {connection.status === "waiting" ? <Countdown key={connection.attempt} time={connection.retryIn} /> : connection.error.message}
+            <strong>{lost.status === "waiting" ? "The connection is lost." : "The server refused."}</strong>{" "}
+            {lost.status === "waiting" ? <Countdown key={lost.attempt} time={lost.retryIn} /> : lost.error.message}
           </p>
           <button class="button small" type="button" onClick={() => conversation.reconnect()}>
             Try now

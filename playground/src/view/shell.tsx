@@ -94,7 +94,7 @@ function Status({ conversation }: { conversation: Conversation }) {
       ? ["busy", running === "mine" ? "Working" : "Working for another viewer"]
       : status === "live"
         ? ["live", "Live"]
-        : status === "waiting" || status === "failed"
+        : conversation.lost.value
           ? ["bad", "Offline"]
           : ["idle", "Connecting"];
   return (
