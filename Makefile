@@ -13,12 +13,24 @@ help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
 .PHONY: demo
-demo: build ## everything to a running demo on 127.0.0.1:8888, with the scripted model
+demo: page build ## everything to a running demo on 127.0.0.1:8888, with the scripted model
 	@./scripts/demo.sh
 
 .PHONY: build
 build: ## the binary, in bin/
 	$(GO) build -o bin/lockstep ./cmd/lockstep
+
+.PHONY: page
+page: ## the web page, which `serve` then has at /; needs Node
+	./scripts/page.sh
+
+.PHONY: browser-test
+browser-test: ## only the page's tests, in Chromium
+	./scripts/browser.sh
+
+.PHONY: clients-js
+clients-js: ## the npm package @lockstep-go/client, tested and packed into clients/js
+	./scripts/clients-js.sh
 
 .PHONY: test
 test: ## everything that CI runs: packages, services and Node included
@@ -55,4 +67,4 @@ golden: ## write the golden conversations anew; look at the difference before yo
 
 .PHONY: clean
 clean: ## what the other targets made
-	rm -rf bin
+	rm -rf bin playground/dist/www playground/shots clients/js/dist clients/js/*.tgz

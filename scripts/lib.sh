@@ -26,3 +26,35 @@ ensure_node() {
     exit 1
   fi
 }
+
+# ensure_npm DIR: the packages that its lock file names, installed once.
+ensure_npm() {
+  if [ "$1/node_modules/.package-lock.json" -nt "$1/package-lock.json" ]; then return 0; fi
+  (cd "$1" && npm ci --no-audit --no-fund --loglevel=error)
+  touch "$1/node_modules/.package-lock.json"
+}
+
+# ensure_chromium: a browser for the page's tests, in $CHROMIUM.
+ensure_chromium() {
+  local name
+  for name in "${CHROMIUM:-}" chromium chromium-browser google-chrome; do
+    if [ -n "$name" ] && command -v "$name" >/dev/null 2>&1; then
+      export CHROMIUM
+      CHROMIUM=$(command -v "$name")
+      return 0
+    fi
+  done
+  need chromium chromium
+  # Letters that a machine without a screen lacks: emoji, Japanese.
+  need_fonts
+  export CHROMIUM
+  CHROMIUM=$(command -v chromium)
+}
+
+# need_fonts: what screenshots need to look as on a desktop; nothing fails without.
+need_fonts() {
+  command -v apt-get >/dev/null 2>&1 || return 0
+  local root=""
+  [ "$(id -u)" = 0 ] || root="sudo"
+  DEBIAN_FRONTEND=noninteractive $root apt-get install -y -qq --no-install-recommends fonts-noto-core fonts-noto-color-emoji fonts-noto-cjk >&2 || true
+}

@@ -234,7 +234,7 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request) {
 			// The client has gone, or there is nobody to end the run: the
 			// stream says so by itself.
 			if ctx.Err() == nil {
-				_ = out.WriteEvent("", agui.RunErrorFor(err))
+				farewell(out, err)
 			}
 			return
 		}
@@ -245,6 +245,19 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request) {
 		}
 		if err != nil {
 			return
+		}
+	}
+}
+
+// farewell ends a run for a viewer that the log cannot tell.
+func farewell(out *agui.Writer, err error) {
+	events := []agui.Event{agui.RunErrorFor(err)}
+	if lost := (*thread.LostError)(nil); errors.As(err, &lost) {
+		events = lost.Events
+	}
+	for _, e := range events {
+		if out.WriteEvent("", e) != nil {
+			return // it has gone
 		}
 	}
 }

@@ -24,8 +24,8 @@ type hosted struct {
 	Description string `json:"description,omitempty"`
 }
 
-// NewHost returns a Host whose GET / answers with home, or with one line of
-// text where home is nil.
+// NewHost returns a Host whose GET / and GET /assets/… answer with home, or with
+// one line of text where home is nil.
 func NewHost(home http.Handler) *Host {
 	h := &Host{mux: http.NewServeMux(), paths: map[string]*Handler{}}
 	if home == nil {
@@ -35,6 +35,7 @@ func NewHost(home http.Handler) *Host {
 		})
 	}
 	h.mux.Handle("GET /{$}", home)
+	h.mux.Handle("GET /assets/", home)
 	ok := func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		fmt.Fprintln(w, "ok")

@@ -2,6 +2,7 @@ package server
 
 import (
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -58,6 +59,7 @@ func (h *Handler) hydrate(w http.ResponseWriter, r *http.Request) {
 	body := jsondoc.Object(
 		jsondoc.Member{Name: "threadId", Value: jsondoc.String(id)},
 		jsondoc.Member{Name: "position", Value: jsondoc.String(s.Position.String())},
+		jsondoc.Member{Name: "oldest", Value: jsondoc.String(s.Oldest().String())},
 		jsondoc.Member{Name: "revision", Value: jsondoc.Int(int64(s.Revision))},
 		jsondoc.Member{Name: "state", Value: view},
 		jsondoc.Member{Name: "predicted", Value: jsondoc.Array(predicted...)},
@@ -136,6 +138,9 @@ func (h *Handler) events(w http.ResponseWriter, r *http.Request) {
 	}
 	running := s.Active != nil
 	for p, err := range t.Follow(r.Context(), after) {
+		if lost := (*thread.LostError)(nil); errors.As(err, &lost) {
+			farewell(out, err)
+		}
 		if err != nil {
 			return
 		}

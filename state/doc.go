@@ -65,7 +65,8 @@
 //
 // What a client posts as state is an edit of what that client was last shown. A
 // client that names the position it was shown (forwardedProps.lockstep.base, a
-// position from metadata.lockstep or an SSE id) is read exactly. Of two people's
+// position from metadata.lockstep, or the SSE id of an event behind the first
+// STATE_SNAPSHOT of its stream) is read exactly. Of two people's
 // edits of one place the later stays, and lockstep.conflict names it, with policy
 // "client".
 //

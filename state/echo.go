@@ -5,25 +5,27 @@ import "github.com/lockstep-go/lockstep/jsondoc"
 // Echo reads a posted document of a client that did not see its run end: what
 // equals anything that it was shown at the same place during the run,
 // predictions that were taken back since included, is no edit and becomes what
-// is there now (S2). The rest stays as the client posted it, an edit of now.
-func Echo(posted, now jsondoc.Value, shown []jsondoc.Value) jsondoc.Value {
-	if jsondoc.EqualBy(posted, now, jsondoc.ByDouble) {
-		return now
+// held, the view that was written to it last, has there (S2). The rest stays as
+// the client posted it, an edit of held. A place that nothing but predictions
+// ever had, and that held does not have any more, cannot be edited.
+func Echo(posted, held jsondoc.Value, shown []Doc) jsondoc.Value {
+	if jsondoc.EqualBy(posted, held, jsondoc.ByDouble) {
+		return held
 	}
-	for _, v := range shown {
-		if jsondoc.EqualBy(posted, v, jsondoc.ByDouble) {
-			return now
+	for _, d := range shown {
+		if jsondoc.EqualBy(posted, d.View, jsondoc.ByDouble) {
+			return held
 		}
 	}
-	if posted.Kind() != jsondoc.KindObject || (now.Kind() != jsondoc.KindObject && !now.IsAbsent()) {
+	if posted.Kind() != jsondoc.KindObject || (held.Kind() != jsondoc.KindObject && !held.IsAbsent()) {
 		return posted
 	}
 	var out []jsondoc.Member
-	for name, is := range now.Members() {
+	for name, is := range held.Members() {
 		p, there := posted.Get(name)
 		switch {
 		case there:
-			is = Echo(p, is, below1(shown, name))
+			is = Echo(p, is, memberOf(shown, name))
 		case !lacking(shown, name):
 			continue // it was there all the time, so the client removed it
 		}
@@ -32,34 +34,96 @@ func Echo(posted, now jsondoc.Value, shown []jsondoc.Value) jsondoc.Value {
 		}
 	}
 	for name, p := range posted.Members() {
-		if _, there := now.Get(name); there {
+		if _, there := held.Get(name); there {
 			continue
 		}
-		subs := below1(shown, name)
-		v := Echo(p, jsondoc.Value{}, subs)
-		if v.IsAbsent() || (v.Kind() == jsondoc.KindObject && v.Len() == 0 && len(subs) > 0) {
+		at := memberOf(shown, name)
+		was := shownThere(at)
+		if was && !committed(at) {
 			continue // only ever a prediction
+		}
+		v := Echo(p, jsondoc.Value{}, at)
+		if v.IsAbsent() || (was && v.Kind() == jsondoc.KindObject && v.Len() == 0) {
+			continue // as it was shown, and gone since
 		}
 		out = append(out, jsondoc.Member{Name: name, Value: v})
 	}
 	return jsondoc.Object(out...)
 }
 
-// below1 is what the documents have at a member.
-func below1(shown []jsondoc.Value, name string) []jsondoc.Value {
-	var out []jsondoc.Value
-	for _, v := range shown {
-		if m, ok := v.Get(name); ok && (len(out) == 0 || !jsondoc.Same(out[len(out)-1], m)) {
-			out = append(out, m)
+// EchoProposals reads a posted document of a client of which it is only inferred
+// what it was shown: base, or nothing. Where it has just what an open proposal
+// shows now, it was shown that and says nothing about it: the place becomes
+// base's. Else a proposal could become state without its approval, because a
+// client has it on its screen (T5).
+func (m *Model) EchoProposals(now, base Doc, open []Proposal, posted jsondoc.Value) jsondoc.Value {
+	if base.View.IsAbsent() {
+		base.View = m.Visible(now.State) // what is not mentioned stays
+	}
+	for _, p := range open {
+		for _, f := range m.fieldsOf(p.Tool) {
+			at := f.target.Path
+			shown, _ := now.View.At(at)
+			if has, there := posted.At(at); there && jsondoc.EqualBy(has, shown, jsondoc.ByDouble) {
+				posted = putBack(base.View, posted, at)
+			}
+		}
+	}
+	return posted
+}
+
+// putBack makes wanted at a place what shown has there.
+func putBack(shown, wanted jsondoc.Value, at jsondoc.Pointer) jsondoc.Value {
+	if v, ok := shown.At(at); ok {
+		return set(wanted, at, v)
+	}
+	p := jsondoc.Patch{{Op: "remove", Path: at}}
+	if out, err := p.Apply(wanted, nil); err == nil {
+		return out
+	}
+	return wanted
+}
+
+// memberOf is what the documents have at a member, without repetitions.
+func memberOf(shown []Doc, name string) []Doc {
+	var out []Doc
+	for _, d := range shown {
+		view, inView := d.View.Get(name)
+		state, inState := d.State.Get(name)
+		if !inView && !inState {
+			continue
+		}
+		if n := len(out); n == 0 || !jsondoc.Same(out[n-1].View, view) || !jsondoc.Same(out[n-1].State, state) {
+			out = append(out, Doc{State: state, View: view})
 		}
 	}
 	return out
 }
 
-// lacking reports whether any of the documents is without a member.
-func lacking(shown []jsondoc.Value, name string) bool {
-	for _, v := range shown {
-		if _, ok := v.Get(name); !ok {
+// lacking reports whether any of the views is without a member.
+func lacking(shown []Doc, name string) bool {
+	for _, d := range shown {
+		if _, ok := d.View.Get(name); !ok {
+			return true
+		}
+	}
+	return false
+}
+
+// shownThere reports whether any of the views has something.
+func shownThere(shown []Doc) bool {
+	for _, d := range shown {
+		if !d.View.IsAbsent() {
+			return true
+		}
+	}
+	return false
+}
+
+// committed reports whether any of the states has something.
+func committed(shown []Doc) bool {
+	for _, d := range shown {
+		if !d.State.IsAbsent() {
 			return true
 		}
 	}

@@ -84,6 +84,10 @@ func (s Snapshot) After(position string) (p Position, ok bool) {
 	return p, err == nil && p.Epoch == s.Position.Epoch && p.Seq <= s.Position.Seq && p.Seq >= s.floor
 }
 
+// Oldest is the first position that a viewer can go on from: what came before it
+// has been compacted.
+func (s Snapshot) Oldest() Position { return Position{Epoch: s.Position.Epoch, Seq: s.floor} }
+
 // Watch says that somebody looks at the thread, until release is called. A run
 // that was started to be attached to goes on for its linger time after the last
 // one has gone.

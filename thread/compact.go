@@ -13,11 +13,13 @@ import (
 // of S2, need the newest two), and none that an open proposal rests on. What
 // they committed, said and left behind stays; predictions and fragments go.
 func (t *Thread) compact(ctx context.Context) error {
-	t.writing.Lock()
-	defer t.writing.Unlock()
+	if err := t.writing.take(ctx, t.threads.opts.StoreWait); err != nil {
+		return err
+	}
+	defer t.writing.give()
 	f := &t.fold
 	upTo := f.compactable()
-	if upTo <= f.floor {
+	if upTo <= f.floor || t.unread(upTo) {
 		return nil
 	}
 	entries, err := t.between(ctx, f.floor, upTo)
@@ -31,10 +33,24 @@ func (t *Thread) compact(ctx context.Context) error {
 		return storeError(err)
 	}
 	t.mu.Lock()
-	defer t.mu.Unlock()
 	f.floor = upTo
 	t.ring.drop(upTo)
-	return nil
+	t.mu.Unlock()
+	return t.condense(ctx)
+}
+
+// unread reports whether somebody who posted a run has not read it to its end yet
+// and would miss what goes up to there: a quick run may be followed by two more
+// before its reader gets to it. The next run's end tries again.
+func (t *Thread) unread(upTo uint64) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for r := range t.unfinished {
+		if r.first.Seq < upTo {
+			return true
+		}
+	}
+	return false
 }
 
 // between reads entries, from memory where they are there.
@@ -94,15 +110,23 @@ func (f *fold) compactable() uint64 {
 // open. Its numbers are among theirs, and the last is the floor.
 func (f *fold) compacted(entries []Entry) []Entry {
 	var out []Entry
+	left := map[string]uint64{} // how far those who posted were written, in the new numbers
 	for len(entries) > 0 {
 		n := slices.IndexFunc(entries, func(e Entry) bool { return isTerminal(e.Event) }) + 1
 		if n == 0 {
 			n = len(entries) // what stands behind the last run: records
 		}
-		out = append(out, f.compactedRun(entries[:n])...)
+		out = append(out, f.compactedRun(entries[:n], left)...)
 		entries = entries[n:]
 	}
-	out[len(out)-1].Floor = true
+	for i, e := range out {
+		if at, ok := left[e.Run]; ok && e.Left > 0 {
+			out[i].Left = at
+		}
+	}
+	if len(out) > 0 {
+		out[len(out)-1].Floor = true
+	}
 	return out
 }
 
@@ -114,20 +138,58 @@ func isTerminal(e agui.Event) bool {
 	return false
 }
 
-func (f *fold) compactedRun(entries []Entry) []Entry {
-	var records, events []Entry
+// compactedRun is the short form of one run. Where the one who posted it did not
+// see its end, what the run has shown stays, each view at its side of the place
+// that the connection was written up to: what that client posts next is read
+// with it (S2, T7), whenever that is.
+func (f *fold) compactedRun(entries []Entry, left map[string]uint64) []Entry {
+	last := entries[len(entries)-1]
+	r := f.run(last.Run)
+	if r == nil || !r.cut {
+		return numbered(f.shortened(entries, false), entries)
+	}
+	cut := 0
+	for cut < len(entries) && entries[cut].Seq <= r.left {
+		cut++
+	}
+	seen := f.shortened(entries[:cut], true)
+	out := numbered(append(seen, f.shortened(entries[cut:], true)...), entries)
+	if len(seen) > 0 {
+		left[r.key] = out[len(seen)-1].Seq
+	}
+	return out
+}
+
+// numbered gives the short form the last numbers of the long one.
+func numbered(short, long []Entry) []Entry {
+	for i := range short {
+		short[i].Seq = long[len(long)-len(short)+i].Seq
+	}
+	return short
+}
+
+// shortened is entries of one run without what only those needed who were there:
+// fragments, leases, notices; and unless all views are to stay, all but the last.
+func (f *fold) shortened(entries []Entry, allViews bool) []Entry {
+	if len(entries) == 0 {
+		return nil
+	}
+	var records []Entry
 	var said []agui.Event
 	var view *Entry // the last state event
 	template := entries[len(entries)-1]
 	for _, e := range entries {
 		record := e
-		record.Event, record.Lease, record.Left, record.Started = nil, nil, 0, ""
-		keep := record.Change != nil || record.Proposal != nil || record.Settled != "" || record.Answer.ID != "" || record.Undoes != ""
+		record.Event, record.Lease, record.Started = nil, nil, ""
+		keep := record.Change != nil || record.Proposal != nil || record.Settled != "" || record.Answer.ID != "" || record.Undoes != "" || record.Left > 0
 		switch ev := e.Event.(type) {
 		case *agui.RunStarted:
 			template.Run = e.Run
 			record.Event, keep = e.Event, true
 		case *agui.StateSnapshot, *agui.StateDelta:
+			if allViews {
+				record.Event, keep = e.Event, true
+			}
 			view = &e
 		case *agui.Custom:
 			// PredictState and conflicts say something to those who were there.
@@ -139,31 +201,20 @@ func (f *fold) compactedRun(entries []Entry) []Entry {
 			records = append(records, record)
 		}
 	}
-	for _, ev := range agui.Compact(said) {
-		e := Entry{Run: template.Run, Time: template.Time, Author: state.ByAgent, Event: ev}
-		events = append(events, e)
-	}
-	if d, ok := f.docAt(template.Seq); ok && view != nil {
-		e := *view
-		e = Entry{Time: e.Time, Run: e.Run, Author: e.Author}
-		e.Event = &agui.StateSnapshot{Snapshot: d.View}
-		// With the last change, where there is one: the short form must not be
-		// longer than the run was.
-		i := len(records) - 1
-		for i >= 0 && (records[i].Change == nil || records[i].Event != nil) {
-			i--
-		}
-		if i >= 0 {
+	if d, ok := f.docAt(template.Seq); ok && view != nil && !allViews {
+		e := Entry{Time: view.Time, Run: view.Run, Author: view.Author, Event: &agui.StateSnapshot{Snapshot: d.View}}
+		// In its own entry, where that stays for what else is in it: the short
+		// form must not be longer than the run was.
+		if i := slices.IndexFunc(records, func(r Entry) bool { return r.Seq == view.Seq }); i >= 0 {
 			records[i].Event = e.Event
 		} else {
 			records = append(records, e)
 		}
 	}
-	out := append(records, events...)
-	for i := range out {
-		out[i].Seq = entries[len(entries)-len(out)+i].Seq
+	for _, ev := range agui.Compact(said) {
+		records = append(records, Entry{Run: template.Run, Time: template.Time, Author: state.ByAgent, Event: ev})
 	}
-	return out
+	return records
 }
 
 // drop forgets entries up to a number.
@@ -178,19 +229,37 @@ func (r *ring) drop(upTo uint64) {
 // Forget removes the thread: its active run is stopped first, and its viewers'
 // bodies end.
 func (t *Thread) Forget(ctx context.Context) error {
-	t.mu.Lock()
-	d := t.driver
-	t.mu.Unlock()
-	if d != nil {
-		d.stop()
+	for {
+		if err := t.writing.take(ctx, t.threads.requestWait()); err != nil {
+			return err
+		}
+		a := t.fold.active
+		if a == nil || a.key != t.mine {
+			defer t.writing.give()
+			return t.forget(ctx)
+		}
+		t.mu.Lock()
+		d, grown := t.driver, t.grown
+		if d != nil && d.key != a.key {
+			d = nil // the run before, which has not gone yet
+		}
+		t.mu.Unlock()
+		t.writing.give()
+		// Not under the lock: the run's end has to be written first. Then another
+		// run may have begun.
+		if d != nil {
+			d.stop()
+		}
 		select {
-		case <-d.done:
+		case <-grown: // also when a run that has just begun gets its driver
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
 	}
-	t.writing.Lock()
-	defer t.writing.Unlock()
+}
+
+// forget is Forget where no run is active. Callers hold writing.
+func (t *Thread) forget(ctx context.Context) error {
 	if t.fold.head.Seq > 0 {
 		if err := t.threads.store.Compact(ctx, t.key, t.fold.head, 0, t.fold.head.Seq, nil); err != nil {
 			return storeError(err)
@@ -199,6 +268,7 @@ func (t *Thread) Forget(ctx context.Context) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.fold, t.ring, t.mine = fold{head: Head{Epoch: newEpoch()}}, ring{}, ""
+	t.planExpiry()
 	close(t.grown)
 	t.grown = make(chan struct{})
 	return nil

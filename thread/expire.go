@@ -23,7 +23,7 @@ func (t *Thread) expire(ctx context.Context) error {
 		if err != nil || len(drafts) == 0 {
 			return err
 		}
-		stored, err := t.append(ctx, t.threads.opts.StoreWait/10, t.entries(drafts))
+		stored, err := t.append(ctx, t.threads.requestWait(), t.entries(drafts))
 		if stored || err != nil {
 			return err
 		}
@@ -106,9 +106,12 @@ func (t *Thread) expireNow() {
 	t.threads.runs.Add(1)
 	t.threads.mu.Unlock()
 	defer t.threads.runs.Done()
-	t.writing.Lock()
-	defer t.writing.Unlock()
-	if err := t.expire(t.threads.base); err != nil {
+	err := t.writing.take(t.threads.base, t.threads.opts.StoreWait)
+	if err == nil {
+		defer t.writing.give()
+		err = t.expire(t.threads.base)
+	}
+	if err != nil {
 		t.threads.opts.Logger.Warn("an expired proposal could not be taken back", "thread", t.key.ID, "error", err)
 		t.mu.Lock()
 		if t.watchers > 0 && t.expiry != nil { // who watches is to see it when the store is back

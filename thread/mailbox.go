@@ -21,6 +21,7 @@ type mailbox struct {
 	closed  bool
 	filled  chan struct{} // has a token when there may be items
 	drained chan struct{} // closed and made anew when items were taken, or at the end
+	over    chan struct{} // closed at the end
 }
 
 // item is a content of the agent's stream, a request to run on the driver's
@@ -38,7 +39,7 @@ type item struct {
 const mailboxBytes = 1 << 20
 
 func newMailbox() *mailbox {
-	return &mailbox{filled: make(chan struct{}, 1), drained: make(chan struct{})}
+	return &mailbox{filled: make(chan struct{}, 1), drained: make(chan struct{}), over: make(chan struct{})}
 }
 
 // put adds an item. It fails when ctx is done or the mailbox is closed.
@@ -146,13 +147,15 @@ func (m *mailbox) setJoining(on bool) {
 	m.mu.Unlock()
 }
 
-// close refuses further items and frees those who wait.
+// close refuses further items, drops those that are left and frees those who
+// wait.
 func (m *mailbox) close() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if !m.closed {
 		m.closed = true
 		m.items = nil
+		close(m.over)
 		close(m.drained)
 		m.drained = make(chan struct{})
 	}

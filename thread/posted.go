@@ -1,6 +1,8 @@
 package thread
 
 import (
+	"slices"
+
 	"github.com/lockstep-go/lockstep/agui"
 	"github.com/lockstep-go/lockstep/jsondoc"
 	"github.com/lockstep-go/lockstep/run"
@@ -15,6 +17,7 @@ type posted struct {
 	dropped []string       // ids of messages that are not for the log
 	state   jsondoc.Value  // the posted state, where it is an opinion
 	base    state.Doc      // what it is an edit of; zero: the client was shown nothing
+	named   bool           // the client says itself what it is an edit of
 }
 
 // news reports whether there is anything to ask the agent.
@@ -44,17 +47,19 @@ func (f *fold) readPosted(in *agui.RunAgentInput, tools []tool.Tool) posted {
 	out.state = in.State
 	if named {
 		out.base, _ = f.docAt(explicit)
+		out.named = true
 		return out
 	}
-	r := f.lastSeen(in)
+	seen := f.seen(in)
 	switch {
-	case r == nil:
-	case r.cut || r.last == 0:
+	case len(seen) == 0:
+	case seen[0].unseenEnd():
 		// The client did not see the run's end: a value that it was shown
 		// during it, a prediction that was taken back since too, is an echo.
-		out.base, out.state = f.doc, state.Echo(in.State, f.doc.View, f.shownIn(r))
+		out.base = f.held(seen[0])
+		out.state = state.Echo(in.State, out.base.View, f.shownTo(seen))
 	default:
-		out.base = r.end
+		out.base = seen[0].end
 	}
 	return out
 }
@@ -68,41 +73,80 @@ func (f *fold) named(in *agui.RunAgentInput) (seq uint64, stated, known bool) {
 	if err != nil || pos.Epoch != f.head.Epoch || pos.Seq > f.head.Seq {
 		return 0, false, false
 	}
-	if f.reaches(pos) {
+	if f.exact(pos) {
 		_, known = f.docAt(pos.Seq)
 	}
 	return pos.Seq, true, known
 }
 
-// reaches reports whether the log goes on from a position: it is of this log,
-// not in its future, and nothing behind it was compacted.
-func (f *fold) reaches(p Position) bool {
-	return p.Epoch == f.head.Epoch && p.Seq <= f.head.Seq && p.Seq >= f.floor
+// exact reports whether the fold can tell the documents at a position: it is of
+// this log, not in its future, and was read as it was written. That a run was
+// compacted while this process had it in memory takes nothing away; only who
+// reads the log anew finds less.
+func (f *fold) exact(p Position) bool {
+	return p.Epoch == f.head.Epoch && p.Seq <= f.head.Seq && p.Seq >= f.whole
 }
 
-// lastSeen is the newest run that the client's history holds something of: a
-// message of its own, or the message that started it.
-func (f *fold) lastSeen(in *agui.RunAgentInput) *runRecord {
-	var newest *runRecord
+// seen are the runs that the client's history holds something of, the newest
+// first: a message of the run's own, or the message that started it.
+func (f *fold) seen(in *agui.RunAgentInput) []*runRecord {
+	keys := map[string]bool{}
 	for _, m := range in.Messages {
-		if o, ok := f.origins[m.ID]; ok {
-			if r := f.run(o.run); r != nil && (newest == nil || r.first > newest.first) {
-				newest = r
-			}
+		if o, ok := f.origins[m.ID]; ok && o.run != "" {
+			keys[o.run] = true
 		}
 	}
-	return newest
+	var out []*runRecord
+	for i := len(f.runs) - 1; i >= 0 && len(keys) > 0; i-- {
+		if r := &f.runs[i]; keys[r.key] {
+			out = append(out, r)
+			delete(keys, r.key)
+		}
+	}
+	return out
 }
 
-// shownIn is every view that a run has shown, the one it found included.
-func (f *fold) shownIn(r *runRecord) []jsondoc.Value {
-	var out []jsondoc.Value
-	if d, ok := f.docAt(r.first); ok {
-		out = append(out, d.View)
+// unseenEnd reports whether the one who posted the run did not see its end.
+func (r *runRecord) unseenEnd() bool { return r.cut || r.last == 0 }
+
+// held are the documents that were written last to the one who posted a run and
+// did not see its end. Where the process died with the connection that is
+// everything but the roll-back that followed.
+func (f *fold) held(r *runRecord) state.Doc {
+	if r.left > 0 {
+		d, _ := f.docAt(r.left)
+		return d
 	}
-	for _, s := range f.shown {
-		if s.seq > r.first && (r.last == 0 || s.seq <= r.last) {
-			out = append(out, s.doc.View)
+	rolledBack := false
+	for _, s := range slices.Backward(f.shown) {
+		switch {
+		case r.last > 0 && s.seq > r.last:
+		case s.seq > r.first && !rolledBack:
+			rolledBack = true
+		default:
+			return s.doc
+		}
+	}
+	return state.Doc{}
+}
+
+// shownTo is everything that a client may hold whose newest runs were cut: what
+// they have shown, the documents that each found included, and what the newest
+// run before them has left, which is all that a client knows that was cut before
+// the first snapshot.
+func (f *fold) shownTo(seen []*runRecord) []state.Doc {
+	var out []state.Doc
+	for _, r := range seen {
+		if !r.unseenEnd() {
+			return append(out, r.end)
+		}
+		if d, ok := f.docAt(r.first); ok {
+			out = append(out, d)
+		}
+		for _, s := range f.shown {
+			if s.seq > r.first && (r.last == 0 || s.seq <= r.last) {
+				out = append(out, s.doc)
+			}
 		}
 	}
 	return out
@@ -112,15 +156,22 @@ func (f *fold) shownIn(r *runRecord) []jsondoc.Value {
 // system and developer messages excepted, which would speak to the model in the
 // operator's voice.
 func (f *fold) readHistory(in *agui.RunAgentInput, out *posted) {
-	answered, known := map[string]bool{}, map[string]bool{}
-	for _, m := range in.Messages {
+	// A result belongs to a call in front of it that nothing has answered yet.
+	open, answered, known := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	made := map[int]bool{} // results of nothing
+	for i, m := range in.Messages {
+		for _, c := range m.ToolCalls {
+			open[c.ID] = true
+		}
 		if m.Role == agui.RoleTool {
-			answered[m.ToolCallID] = true
+			made[i] = !open[m.ToolCallID]
+			answered[m.ToolCallID] = answered[m.ToolCallID] || open[m.ToolCallID]
+			delete(open, m.ToolCallID)
 		}
 	}
-	for _, m := range in.Messages {
+	for i, m := range in.Messages {
 		kept, ok := settled(m, answered)
-		if m.Role == agui.RoleSystem || m.Role == agui.RoleDeveloper || known[m.ID] || !ok {
+		if m.Role == agui.RoleSystem || m.Role == agui.RoleDeveloper || known[m.ID] || made[i] || !ok {
 			out.dropped = append(out.dropped, m.ID)
 			continue
 		}

@@ -236,8 +236,9 @@ func (f *fold) prompt(decided []run.Decision, contexts []agui.Context) []*messag
 			answers = append(answers, &message.InterruptResponseContent{ID: d.Proposal.Ask.ID, Cancelled: d.Cancelled, Payload: d.Payload})
 		}
 	}
-	var kept []agui.Message
-	for _, m := range f.messages() {
+	all := f.messages()
+	kept := make([]agui.Message, 0, len(all))
+	for _, m := range all {
 		if m.Role == agui.RoleTool && (placeholders[m.ID] || f.confirms[m.ToolCallID]) {
 			continue
 		}

@@ -64,6 +64,13 @@ func (t *Thread) Run(ctx context.Context, req Request) (*Run, error) {
 	}()
 
 	r := &Run{thread: t, key: run.NewID("run")}
+	t.reads(r, true) // from now on: it can be in the log and over before commit returns
+	reading := false
+	defer func() {
+		if !reading {
+			t.reads(r, false)
+		}
+	}()
 	wait := time.NewTimer(max(t.threads.opts.Wait, 0))
 	defer wait.Stop()
 	var d *driver
@@ -92,6 +99,11 @@ func (t *Thread) Run(ctx context.Context, req Request) (*Run, error) {
 			return drafts, err
 		})
 		if err != nil {
+			// The store may have taken the run's beginning all the same. Nobody
+			// drives it: whoever opens the thread next has to end it.
+			t.writing.insist()
+			t.disown(r.key)
+			t.writing.give()
 			return nil, err
 		}
 		if busy == nil {
@@ -108,6 +120,7 @@ func (t *Thread) Run(ctx context.Context, req Request) (*Run, error) {
 	t.threads.opts.Metrics.Runs.Add(1)
 	r.written.Store(r.first.Seq)
 	r.attach, r.release = req.Attach, t.Watch() // before the driver can be seen
+	reading = true
 	if d == nil {
 		return r, nil // a post without news: it is all in the log already
 	}
@@ -195,10 +208,13 @@ func (t *Thread) beginState(f *fold, key string, news posted, answers *resumed) 
 	if !m.Keeps() && f.revision == 0 {
 		return m.NewSession(f.doc), answers.drafts(key, t.newID), nil
 	}
+	if !news.named {
+		news.state = m.EchoProposals(f.doc, news.base, f.open, news.state)
+	}
 	var edited state.Edited
 	var err error
 	if f.doc.State.IsAbsent() {
-		edited, err = firstState(m, news.state)
+		edited, err = m.Begin(news.state)
 	} else {
 		edited, err = m.Edit(f.doc, news.base, news.state)
 	}
@@ -280,15 +296,6 @@ func answerError(m agui.Message) error {
 	return nil
 }
 
-// firstState makes a thread's first state.
-func firstState(m *state.Model, posted jsondoc.Value) (state.Edited, error) {
-	doc := m.First(m.Visible(posted))
-	if err := m.Check(m.First(jsondoc.Value{}), doc); err != nil {
-		return state.Edited{}, err
-	}
-	return state.Edited{Doc: state.Doc{State: doc}, Changed: true}, nil
-}
-
 // Run is a run as the one who started it sees it.
 type Run struct {
 	thread  *Thread
@@ -308,16 +315,34 @@ func (r *Run) Leave() {
 	if !r.read.Swap(true) {
 		// First the record, then the stop: the next run must find it.
 		err := r.thread.commit(r.thread.threads.base, func(f *fold) ([]draft, error) {
+			if f.head.Epoch != r.first.Epoch {
+				return nil, nil // the thread was forgotten
+			}
 			return []draft{{run: r.key, mark: state.Mark{By: state.BySystem}, left: max(r.written.Load(), 1)}}, nil
 		})
 		if err != nil {
 			r.thread.threads.opts.Logger.Warn("how far a client was written could not be logged", "thread", r.thread.key.ID, "run", r.key, "error", err)
 		}
 	}
+	r.thread.reads(r, false)
 	r.release()
 	if !r.attach {
 		r.Stop()
 	}
+}
+
+// reads notes whether the one who posted a run still reads it.
+func (t *Thread) reads(r *Run, on bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !on {
+		delete(t.unfinished, r)
+		return
+	}
+	if t.unfinished == nil {
+		t.unfinished = map[*Run]struct{}{}
+	}
+	t.unfinished[r] = struct{}{}
 }
 
 // Events yields the run's entries up to its terminal one. It ends with ctx's
@@ -331,6 +356,7 @@ func (r *Run) Events(ctx context.Context) iter.Seq2[*Published, error] {
 			r.written.Store(p.Seq)
 			if p.Terminal(r.key) {
 				r.read.Store(true)
+				r.thread.reads(r, false)
 				return
 			}
 		}
@@ -362,6 +388,7 @@ type driver struct {
 	run     *run.Run
 	box     *mailbox
 	seen    uint64 // the log as the session knows it
+	lost    error  // the log did not take something: the rest would not fit it
 	decided []run.Decision
 	closing string // what is said instead of asking the model; the driver's goroutine's
 	cancel  context.CancelCauseFunc
@@ -383,6 +410,8 @@ func (d *driver) start(ctx context.Context) {
 	d.cancel = cancel
 	t.mu.Lock()
 	t.driver = d
+	close(t.grown) // who waits to stop the run can do so now
+	t.grown = make(chan struct{})
 	t.mu.Unlock()
 
 	read := make(chan struct{})
@@ -477,20 +506,35 @@ func size(c message.Content) int {
 }
 
 // ask runs f on the driver's goroutine, behind everything that the agent has
-// said so far.
+// said so far. When it returns, f has run as a whole, or will not run: who gave
+// up must not find f at work on its variables later. A driver that has ended
+// runs nothing any more, and not every ctx ends with it (the loop reports the
+// calls of a stopped run under one that does not).
 func (d *driver) ask(ctx context.Context, f func()) error {
+	var taken atomic.Bool // by the driver, or back
 	answered := make(chan struct{})
-	if err := d.box.put(ctx, item{do: func() { f(); close(answered) }}); err != nil {
+	err := d.box.put(ctx, item{do: func() {
+		if taken.CompareAndSwap(false, true) {
+			f()
+			close(answered)
+		}
+	}})
+	if err != nil {
 		return err
 	}
 	select {
 	case <-answered:
 		return nil
 	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-d.done:
-		return run.ErrStopped
+		err = context.Cause(ctx)
+	case <-d.box.over:
+		err = run.ErrStopped
 	}
+	if taken.CompareAndSwap(false, true) {
+		return err
+	}
+	<-answered
+	return nil
 }
 
 // beforeModel puts the state before the model, once, as it is now (S7).
@@ -621,25 +665,15 @@ func (d *driver) drive(ctx context.Context) {
 	if err != nil && !errors.Is(err, run.ErrStopped) {
 		d.thread.threads.opts.Logger.Error("a run failed", "thread", d.thread.key.ID, "run", d.key, "error", err)
 	}
-	b := d.run.Finish(time.Now(), err)
-	b.After = append(b.After, d.run.Terminal(err))
-	if failed := d.append(b); failed != nil {
-		d.thread.threads.opts.Logger.Error("the end of a run could not be logged", "thread", d.thread.key.ID, "run", d.key, "error", failed)
-		d.thread.abandon(failed)
+	if d.lost == nil {
+		b := d.run.Finish(time.Now(), err)
+		b.After = append(b.After, d.run.Terminal(err))
+		if d.append(b) == nil {
+			return
+		}
 	}
-}
-
-// abandon gives up a run whose end cannot be stored: its viewers are told, and
-// whoever opens the thread next finds a run that nobody drives.
-func (t *Thread) abandon(err error) {
-	t.writing.Lock()
-	t.mine = ""
-	t.writing.Unlock()
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.broken = err
-	close(t.grown)
-	t.grown = make(chan struct{})
+	d.cancel(d.lost) // what the model still says reaches nobody
+	d.thread.endLost(d.key, d.lost)
 }
 
 func (d *driver) work(ctx context.Context) error {
@@ -657,7 +691,9 @@ func (d *driver) work(ctx context.Context) error {
 				// making; the cause is what counts.
 				return cmp.Or(context.Cause(ctx), it.err)
 			case it.do != nil:
-				it.do()
+				if it.do(); d.lost != nil {
+					return d.lost
+				}
 			default:
 				for b := range d.run.Content(time.Now(), it.update, it.whole()) {
 					if err := d.append(b); err != nil {
@@ -672,8 +708,8 @@ func (d *driver) work(ctx context.Context) error {
 // append logs a batch, in one piece, and tells the session. The context is the
 // process's: what happened happened, whether or not the run is stopped now.
 func (d *driver) append(b run.Batch) error {
-	if b.Empty() {
-		return nil
+	if b.Empty() || d.lost != nil {
+		return d.lost
 	}
 	t := d.thread
 	d.box.setJoining(true)
@@ -713,6 +749,7 @@ func (d *driver) append(b run.Batch) error {
 		return drafts, nil
 	})
 	if err != nil {
+		d.lost = err
 		return err
 	}
 	d.session.Ack()

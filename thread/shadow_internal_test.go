@@ -19,7 +19,7 @@ func (noStore) Append(context.Context, Key, Head, []Entry) error { return nil }
 // of its run becomes one too, and is not: nothing was wrong.
 func TestW2Shadow(t *testing.T) {
 	ts := New(noStore{}, nil)
-	th := &Thread{threads: ts, grown: make(chan struct{})}
+	th := &Thread{threads: ts, writing: newTurn(), grown: make(chan struct{})}
 	delta := func(patch string) agui.Event {
 		p, err := jsondoc.ParsePatch([]byte(patch))
 		if err != nil {

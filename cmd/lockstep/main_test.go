@@ -214,6 +214,8 @@ func TestServeGuards(t *testing.T) {
 		status     int
 	}{
 		{"/agents", "", 401}, {"/agents", "Bearer wrong", 401}, {"/agents", "marker", 401}, {"/agents", "Bearer marker", 200}, {"/agents", "bearer marker", 200}, {"/healthz", "", 200},
+		// The page is open, what an agent has at the same paths is not.
+		{"/", "", 200}, {"/assets/none.js", "", 404}, {"/capabilities", "", 401}, {"/threads", "", 401},
 	} {
 		if res := do("GET", c.path, map[string]string{"Authorization": c.auth}); res.StatusCode != c.status {
 			t.Errorf("GET %s with %q: %d, want %d", c.path, c.auth, res.StatusCode, c.status)

@@ -1,0 +1,153 @@
+// What the tests share: the real binary, and a wire that can be cut.
+import { spawn } from "node:child_process";
+import { createInterface } from "node:readline";
+import net from "node:net";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../../..");
+const bin = (name) => path.join(process.env.LOCKSTEP_BIN ?? path.join(root, "bin"), name);
+
+/** Starts `lockstep serve` with the scripted model and waits for its address. */
+export function serve(...flags) {
+  return serve.with({}, "--model", "scripted", ...flags);
+}
+
+/** The same with an environment of its own, and nothing of the caller's. */
+serve.with = (env, ...flags) => start("lockstep", ["serve", "--addr", "127.0.0.1:0", "--store", "memory", ...flags], env);
+
+/**
+ * A model server and in front of it a gate, and a Lockstep server that thinks
+ * with it. `hold(pieces)` lets so many pieces of a call's arguments through, and
+ * no more until `release()`: so a test can look at the middle of a run for as
+ * long as it takes.
+ */
+export async function gated() {
+  const model = await start("fakeopenai", ["--pause", "3ms"]);
+  const gate = await wire(model.url);
+  const server = await serve.with({ OPENAI_BASE_URL: `${gate.url}/v1`, OPENAI_API_KEY: "none" }, "--model", "openai:recipe");
+  return {
+    url: server.url,
+    log: server.log,
+    hold: (pieces) => gate.holdAfter('"arguments":"', pieces),
+    release: gate.release,
+    async stop() {
+      await server.stop();
+      await gate.close();
+      await model.stop();
+    },
+  };
+}
+
+/** Starts a program of bin/ and waits for its address. */
+async function start(name, args, env = {}) {
+  const child = spawn(bin(name), args, {
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const log = [];
+  const url = await new Promise((resolve, reject) => {
+    for (const stream of [child.stdout, child.stderr]) {
+      createInterface({ input: stream }).on("line", (line) => {
+        log.push(line);
+        const found = /^listening on (\S+)$/.exec(line);
+        if (found) resolve(found[1]);
+      });
+    }
+    child.once("exit", (code) => reject(new Error(`${name} ended with ${code}:\n${log.join("\n")}`)));
+    child.once("error", reject);
+  });
+  return {
+    url,
+    log,
+    async stop(signal = "SIGTERM") {
+      if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;
+      const gone = new Promise((resolve) => child.once("exit", resolve));
+      child.kill(signal);
+      return await gone;
+    },
+  };
+}
+
+/**
+ * A wire to a server that can be cut. `cutAfter(text)` cuts every connection as
+ * soon as the text has passed on one of them; the next connections live.
+ * `holdAfter(text, n)` lets nothing more through on a connection where the text
+ * has passed n times, until `release()`.
+ */
+export async function wire(target) {
+  const { hostname, port } = new URL(target);
+  const sockets = new Set();
+  const held = [];
+  let needle;
+  let latch;
+  let down = false;
+  const server = net.createServer((near) => {
+    if (down) return near.destroy();
+    const far = net.connect(Number(port), hostname);
+    for (const s of [near, far]) {
+      sockets.add(s);
+      s.on("close", () => (sockets.delete(s), near.destroy(), far.destroy()));
+      s.on("error", () => undefined);
+    }
+    near.pipe(far);
+    let seen = "";
+    far.on("data", (chunk) => {
+      near.write(chunk);
+      if (needle === undefined && latch === undefined) return;
+      seen += chunk;
+      if (needle !== undefined && seen.includes(needle)) {
+        needle = undefined;
+        cut();
+      } else if (latch !== undefined && seen.split(latch.text).length > latch.n) {
+        latch = undefined;
+        far.pause();
+        held.push(far);
+      }
+    });
+  });
+  function cut() {
+    for (const s of sockets) s.destroy();
+  }
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    url: `http://127.0.0.1:${server.address().port}`,
+    cut,
+    cutAfter: (text) => (needle = text),
+    holdAfter: (text, n = 1) => (latch = { text, n }),
+    release() {
+      latch = undefined;
+      for (const s of held.splice(0)) s.resume();
+    },
+    set down(value) {
+      down = value;
+      if (value) cut();
+    },
+    close() {
+      cut();
+      return new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+/** Waits until something holds. The bound is for a test that would never end, not for a slow machine. */
+export async function until(what, holds, bound = 60_000) {
+  const end = Date.now() + bound;
+  for (;;) {
+    const value = await holds();
+    if (value) return value;
+    if (Date.now() > end) throw new Error(`waited in vain for ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+/** Records what goes through an agent's subscribers. */
+export function recorder(agent) {
+  const seen = { events: [], errors: [] };
+  agent.subscribe({
+    onEvent: ({ event }) => void seen.events.push(event),
+    onRunErrorEvent: ({ event }) => void seen.errors.push(event),
+  });
+  Object.defineProperty(seen, "types", { get: () => seen.events.map((e) => e.type) });
+  return seen;
+}

@@ -1,0 +1,427 @@
+import { EventType, type BaseEvent, type Interrupt, type Message, type ResumeEntry, type Tool } from "@ag-ui/client";
+import { LockstepAgent, LockstepError, markOf, type Capabilities, type Connection, type EditOutcome, type Following, type Operation } from "@lockstep-go/client";
+import { batch, computed, signal } from "@preact/signals";
+import { changes } from "../json/diff";
+import { share } from "../json/patch";
+import { at, place, within } from "../json/pointer";
+import { locked, request, type AgentInfo } from "./api";
+import { approvals } from "./approvals";
+import { toolsFor } from "./clienttools";
+import { Marks, type Who } from "./marks";
+import { Timeline } from "./timeline";
+
+/** Something that is said to the person once. */
+export interface Notice {
+  id: number;
+  tone: "info" | "warning";
+  text: string;
+  /** What can be done about it. */
+  action?: { label: string; run(): void };
+}
+
+/** What went wrong, until the next run or until it is put away. */
+export interface Failure {
+  title: string;
+  text: string;
+}
+
+/** An edit of this page's: on its way, or made up to a position. */
+interface OwnEdit {
+  paths: string[];
+  until?: number;
+}
+
+/**
+ * One thread as this page shows it: the official client's agent, and around it
+ * what a person wants to know beside the state itself: who changed what, what is
+ * only predicted, what waits for a decision, what went wrong.
+ */
+export class Conversation {
+  readonly agent: LockstepAgent;
+  readonly info: AgentInfo;
+  /** Nothing has happened on the thread yet, as far as is known here. */
+  fresh: boolean;
+
+  readonly messages = signal<Message[]>([]);
+  readonly state = signal<unknown>({});
+  readonly marks = signal(new Marks());
+  readonly predicted = signal<string[]>([]);
+  readonly interrupts = signal<Interrupt[]>([]);
+  readonly connection = signal<Connection>({ status: "idle" });
+  /** The connection is lost, also while it is being tried again. */
+  readonly lost = signal<Extract<Connection, { status: "waiting" | "failed" }> | null>(null);
+  readonly capabilities = signal<Capabilities | null>(null);
+  /** Whose run is active, if any. */
+  readonly running = signal<"no" | "mine" | "theirs">("no");
+  readonly loaded = signal(false);
+  readonly failure = signal<Failure | null>(null);
+  readonly notices = signal<Notice[]>([]);
+  /** Said to screen readers. */
+  readonly spoken = signal("");
+  readonly background = signal("");
+  readonly timeline = new Timeline();
+
+  readonly approvals = computed(() =>
+    approvals({
+      interrupts: this.interrupts.value,
+      messages: this.messages.value,
+      running: this.running.value !== "no",
+      before: this.before.value,
+      after: this.state.value,
+      predicted: this.predicted.value,
+    }),
+  );
+
+  /** Tells the list of threads to look again. */
+  onChange: () => void = () => undefined;
+
+  /** The state that the newest run of the agent began with. */
+  private readonly before = signal<unknown>(undefined);
+  private readonly own: OwnEdit[] = [];
+  private shared: unknown = {};
+  private frame = 0;
+  private posting = false;
+  private noticed = 0;
+  private closed = false;
+  private readonly gone = new AbortController();
+  /** What waits until the history is read. */
+  private later: [BaseEvent, number][] | null = null;
+  private following: Following | undefined;
+  private readonly tools: Tool[];
+
+  /** An empty thread id stands for a new one. */
+  constructor(info: AgentInfo, thread: string) {
+    this.info = info;
+    this.fresh = thread === "";
+    this.tools = toolsFor(info.name);
+    this.agent = new LockstepAgent({ url: info.path, threadId: thread || crypto.randomUUID().slice(0, 13), fetch: request });
+    this.agent.subscribe({
+      onEvent: ({ event, state }) => void this.event(event, state),
+      onMessagesChanged: () => void this.draw(),
+      onStateChanged: () => void this.draw(),
+      onRunFinishedEvent: () => void this.draw(),
+      onRunFailed: ({ error }) => {
+        if (this.posting && locked.value === "no") this.fail("The agent could not be asked", error);
+        // Said here, so the official client need not log it and throw.
+        return { stopPropagation: true } as object;
+      },
+    });
+    this.agent.onConnection((c) => {
+      this.connection.value = c;
+      if (c.status === "waiting" || c.status === "failed") this.lost.value = c;
+      else if (c.status !== "connecting") this.lost.value = null;
+    });
+    this.agent.onConflict(({ paths, policy }) =>
+      this.notice("warning", `You and the agent changed ${list(paths)}. ${policy === "server" ? "The agent's" : "Your"} version was kept.`),
+    );
+  }
+
+  /** Loads the thread, and follows it from there. */
+  async open(): Promise<void> {
+    void this.agent.capabilities().then(
+      (c) => (this.capabilities.value = c),
+      () => undefined, // another AG-UI server need not have them
+    );
+    try {
+      const got = this.fresh ? null : await this.agent.hydrate();
+      if (got) {
+        this.predicted.value = got.predicted;
+        this.drawNow();
+        const read = this.readHistory(got.oldest);
+        // Of a thread at rest it ends at once; of a run that is active it may be
+        // as late as the next event, and nobody should wait for that.
+        if (got.activeRun === null) await read;
+      }
+    } catch (e) {
+      if (locked.value === "no") this.fail("The thread could not be loaded", e);
+    }
+    if (this.closed) return;
+    this.loaded.value = true;
+    this.following = this.agent.follow();
+  }
+
+  /** Puts what has happened before into the timeline; what happens meanwhile comes behind it. */
+  private async readHistory(oldest: string | undefined): Promise<void> {
+    this.later = [];
+    try {
+      for await (const { event } of this.agent.history(oldest, this.gone.signal)) this.timeline.add(event);
+    } catch {
+      // What can be told of the thread is told; only the list is shorter.
+    }
+    for (const [event, time] of this.later) this.timeline.add(event, time);
+    this.later = null;
+    this.before.value = this.stateBefore();
+  }
+
+  /** The state that the newest run of the agent began with. */
+  private stateBefore(): unknown {
+    return this.timeline.stateAtRunStart(this.timeline.findLast((e) => isAgentRun(e) && "input" in e));
+  }
+
+  /** Lets go of the thread; a run that is active goes on for its linger time. */
+  close(): void {
+    this.closed = true;
+    this.gone.abort();
+    void this.following?.stop();
+    void this.agent.detachActiveRun();
+  }
+
+  // What a person does.
+
+  async send(text: string): Promise<void> {
+    await this.run(() => this.agent.send(text, { tools: this.tools }));
+  }
+
+  /** Answers a call of a tool of this page's. */
+  async answerCall(call: string, result: unknown): Promise<void> {
+    const content = typeof result === "string" ? result : JSON.stringify(result);
+    await this.run(() => this.agent.send({ id: crypto.randomUUID(), role: "tool", toolCallId: call, content }, { tools: this.tools }));
+  }
+
+  /** Answers all that waits for a decision. */
+  async resume(entries: ResumeEntry[]): Promise<void> {
+    await this.run(() => this.agent.runAgent({ tools: this.tools, resume: entries }));
+  }
+
+  stop(): void {
+    this.agent.abortRun();
+  }
+
+  /** Changes the state. `base` is the position at which the person began to edit. */
+  async edit(patch: Operation[], base?: string): Promise<EditOutcome> {
+    const own: OwnEdit = { paths: patch.map((op) => op.path) };
+    this.own.push(own);
+    const was = this.state.value;
+    try {
+      const outcome = await this.agent.edit(patch, base);
+      if (outcome.status === "applied") {
+        own.until = sequence(outcome.position);
+        this.fresh = false;
+        const [only] = patch;
+        if (patch.length === 1 && only?.op === "remove") this.offerBack(only.path, at(was, only.path));
+        if (outcome.merged) this.notice("info", "Somebody else changed the state meanwhile. Both changes were kept.");
+        this.onChange();
+      } else {
+        this.own.splice(this.own.indexOf(own), 1);
+      }
+      return outcome;
+    } catch (e) {
+      this.own.splice(this.own.indexOf(own), 1);
+      throw e;
+    }
+  }
+
+  /** A click takes a value away; another one brings it back. */
+  private offerBack(path: string, value: unknown): void {
+    const run = () => void this.edit([{ op: "add", path, value }]);
+    this.notice("info", `${place(path, this.state.value)} is removed.`, { label: "Bring it back", run });
+  }
+
+  async undo(): Promise<void> {
+    const own: OwnEdit = { paths: [""] };
+    this.own.push(own);
+    try {
+      const outcome = await this.agent.undo();
+      if (outcome.status === "undone") {
+        own.until = sequence(outcome.position);
+        const kept = outcome.conflicts.map((c) => c.path);
+        this.notice("info", kept.length === 0 ? "The agent's last change is undone." : `The agent's last change is undone, except ${list(kept)}: changed since, and kept.`);
+      } else {
+        this.own.splice(this.own.indexOf(own), 1);
+        this.notice("info", sentence(outcome.reason));
+      }
+    } catch (e) {
+      this.own.splice(this.own.indexOf(own), 1);
+      this.fail("The change could not be undone", e);
+    }
+  }
+
+  dismiss(id: number): void {
+    this.notices.value = this.notices.value.filter((n) => n.id !== id);
+  }
+
+  /** Tries at once what would be tried later. */
+  reconnect(): void {
+    dispatchEvent(new Event("online"));
+    if (this.connection.value.status === "failed") this.following = this.agent.follow();
+  }
+
+  // What happens on the thread.
+
+  private async run(start: () => Promise<unknown>): Promise<void> {
+    if (this.posting) return;
+    this.posting = true;
+    this.fresh = false;
+    this.failure.value = null;
+    this.running.value = "mine";
+    try {
+      await start();
+    } catch (e) {
+      if (locked.value === "no") this.fail("The agent could not be asked", e);
+    } finally {
+      this.posting = false;
+      this.running.value = "no";
+      this.drawNow();
+      this.onChange();
+      void this.settle();
+    }
+    this.callsOfThePage();
+  }
+
+  private event(event: BaseEvent, state: unknown): void {
+    if (this.later) this.later.push([event, Date.now()]);
+    else this.timeline.add(event, Date.now());
+    const mark = markOf(event);
+    const e = event as BaseEvent & { runId?: string; delta?: Operation[]; snapshot?: unknown; message?: string; code?: string; outcome?: { type: string } };
+    switch (event.type) {
+      case EventType.RUN_STARTED:
+        if (isAgentRun(event)) {
+          this.running.value = this.posting ? "mine" : "theirs";
+          this.failure.value = null;
+          this.spoken.value = "The agent is working.";
+          this.onChange();
+        }
+        break;
+      case EventType.STATE_SNAPSHOT: {
+        const list = changes(state, e.snapshot);
+        const paths = list.map((c) => c.path);
+        this.marks.value = this.marks.value.replaced(list, this.whose(mark?.by, paths, mark?.position), mark?.predicted);
+        if (mark?.predicted) this.predict(paths);
+        else if (mark?.by === "agent") this.predicted.value = [];
+        break;
+      }
+      case EventType.STATE_DELTA: {
+        const paths = e.delta!.map((op) => op.path);
+        this.marks.value = this.marks.value.patched(e.delta!, state, this.whose(mark?.by, paths, mark?.position), mark?.predicted);
+        if (mark?.predicted) this.predict(paths);
+        else this.predicted.value = this.predicted.value.filter((p) => !paths.some((q) => within(p, q)));
+        break;
+      }
+      case EventType.RUN_ERROR:
+        this.ended();
+        if (e.code === "abort") break;
+        this.failure.value = { title: "The agent could not finish", text: e.code ? `${e.message ?? ""} (${e.code})` : (e.message ?? "") };
+        this.spoken.value = "The agent could not finish.";
+        break;
+      case EventType.RUN_FINISHED:
+        this.ended();
+        if (e.outcome?.type === "interrupt") this.spoken.value = "The agent waits for your decision.";
+        else if (e.outcome?.type !== "cancelled") this.spoken.value = this.lastWords();
+        break;
+    }
+    this.draw();
+  }
+
+  private ended(): void {
+    const agents = this.running.value !== "no";
+    if (!this.posting) this.running.value = "no";
+    // Of a run of this page's, its end is more than its last event.
+    if (!agents || this.posting) return;
+    this.onChange();
+    void this.settle();
+  }
+
+  /** After a run nothing is predicted any more, except a proposal that waits for a decision. */
+  private async settle(): Promise<void> {
+    await new Promise((resolve) => setTimeout(resolve)); // until the run's last event is applied
+    if (this.closed || this.running.value !== "no") return;
+    this.before.value = this.stateBefore();
+    this.drawNow();
+    if (this.approvals.value.length === 0) {
+      this.predicted.value = [];
+      return;
+    }
+    // Which places are of the proposal, only the server knows for sure.
+    const got = await this.agent.peek().catch(() => null);
+    if (got && got.activeRun === null) this.predicted.value = got.predicted;
+  }
+
+  private predict(paths: string[]): void {
+    const known = this.predicted.value;
+    const more = paths.filter((p) => !known.some((q) => within(p, q)));
+    if (more.length > 0) this.predicted.value = [...known.filter((q) => !more.some((p) => within(q, p))), ...new Set(more)];
+  }
+
+  private whose(by: string | undefined, paths: string[], position: string | undefined): Who {
+    if (by === "agent" || by === undefined) return "agent";
+    if (by === "system") return "system";
+    if (this.posting) return "you";
+    const n = position === undefined ? 0 : sequence(position);
+    const mine = this.own.findIndex((own) =>
+      own.until === undefined ? own.paths.some((p) => paths.some((q) => within(p, q) || within(q, p))) : n <= own.until && n >= own.until - 3,
+    );
+    return mine >= 0 ? "you" : "viewer";
+  }
+
+  /** Draws soon, and once for all that comes until then. */
+  private draw(): void {
+    if (this.frame !== 0 || this.closed) return;
+    // A page in the background gets no frames.
+    if (document.hidden) this.frame = window.setTimeout(() => this.drawNow(), 50);
+    else this.frame = requestAnimationFrame(() => this.drawNow());
+  }
+
+  private drawNow(): void {
+    this.frame = 0;
+    const { agent } = this;
+    this.shared = share(this.shared, agent.state);
+    batch(() => {
+      this.messages.value = agent.messages;
+      this.state.value = this.shared;
+      this.interrupts.value = agent.pendingInterrupts;
+    });
+  }
+
+  private lastWords(): string {
+    const last = this.agent.messages.at(-1);
+    return last?.role === "assistant" && last.content ? last.content : "The agent is done.";
+  }
+
+  /** Runs calls of this page's tools that need nobody. */
+  private callsOfThePage(): void {
+    const last = this.agent.messages.at(-1);
+    if (last?.role !== "assistant") return;
+    for (const call of last.toolCalls ?? []) {
+      if (call.function.name !== "change_background" || !this.tools.some((t) => t.name === call.function.name)) continue;
+      try {
+        const { background } = JSON.parse(call.function.arguments) as { background?: unknown };
+        if (typeof background !== "string") throw new Error("background is not a text");
+        this.background.value = background;
+        void this.answerCall(call.id, { status: "success", message: `The background is ${background} now.` });
+      } catch (e) {
+        void this.answerCall(call.id, `Error: ${String(e)}`);
+      }
+      return;
+    }
+  }
+
+  private notice(tone: Notice["tone"], text: string, action?: Notice["action"]): void {
+    const id = ++this.noticed;
+    this.notices.value = [...this.notices.value.slice(-2), { id, tone, text, ...(action ? { action } : {}) }];
+    setTimeout(() => this.dismiss(id), 9000);
+  }
+
+  private fail(title: string, error: unknown): void {
+    const e = error as LockstepError;
+    const busy = e.status === 409 ? "Another run is active on this thread. Wait for it to end, or stop it." : undefined;
+    this.failure.value = { title, text: busy ?? e.problems?.map((p) => p.message).join(" ") ?? String(e.message ?? error) };
+  }
+}
+
+/** Reports whether an event starts a run of the agent, and not an edit or what a new viewer is shown. */
+export function isAgentRun(event: BaseEvent): boolean {
+  return event.type === EventType.RUN_STARTED && !/^(edit|attach)-/.test((event as BaseEvent & { runId: string }).runId);
+}
+
+function sequence(position: string): number {
+  return Number(position.slice(position.lastIndexOf("-") + 1));
+}
+
+function list(paths: string[]): string {
+  const words = paths.map((p) => place(p));
+  return words.length > 3 ? `${words.slice(0, 3).join(", ")} and ${words.length - 3} more` : words.join(", ");
+}
+
+function sentence(text: string): string {
+  return text === "" ? text : `${text[0]!.toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? "" : "."}`;
+}

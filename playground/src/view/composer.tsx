@@ -1,0 +1,81 @@
+import { useSignal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import type { Conversation } from "../model/conversation";
+import { suggestions } from "../model/suggestions";
+import { Icon } from "./icons";
+
+/** Where one writes, with what one could write. */
+export function Composer({ conversation }: { conversation: Conversation }) {
+  const text = useSignal("");
+  const field = useRef<HTMLTextAreaElement>(null);
+  const running = conversation.running.value;
+  const waiting = conversation.approvals.value;
+  // An open interrupt must be answered first; the older kind may be talked over.
+  const blocked = waiting.some((a) => !a.older);
+  const begun = conversation.messages.value.length > 0;
+  useEffect(() => {
+    const box = field.current!;
+    box.style.height = "auto";
+    box.style.height = `${Math.min(box.scrollHeight, 180)}px`;
+  }, [text.value]);
+  useEffect(() => {
+    if (matchMedia("(min-width: 900px)").matches) field.current?.focus();
+  }, []);
+  const send = () => {
+    const message = text.value.trim();
+    if (message === "" || running !== "no" || blocked || !conversation.loaded.value) return;
+    text.value = "";
+    void conversation.send(message);
+  };
+  return (
+    <footer class="composer">
+      <div class="column">
+        {begun && running === "no" && waiting.length === 0 && (
+          <ul class="chips" aria-label="Suggestions">
+            {suggestions(conversation.info, true).map((s) => (
+              <li key={s}>
+                <button type="button" onClick={() => void conversation.send(s)}>
+                  {s}
+                </button>
+              </li>
+            ))}
+          </ul>
+        )}
+        <form
+          class="write"
+          onSubmit={(e) => {
+            e.preventDefault();
+            send();
+          }}
+        >
+          <textarea
+            ref={field}
+            id="message"
+            rows={1}
+            aria-label="Message"
+            placeholder={blocked ? "Decide first, then go on here" : "Write a message"}
+            disabled={blocked}
+            value={text.value}
+            onInput={(e) => (text.value = e.currentTarget.value)}
+            onKeyDown={(e) => {
+              // Enter also ends the choice of a character in some languages.
+              if (e.key === "Enter" && !e.shiftKey && !e.isComposing) {
+                e.preventDefault();
+                send();
+              }
+            }}
+          />
+          {running !== "no" ? (
+            <button class="button round stop" type="button" aria-label="Stop the agent" onClick={() => conversation.stop()}>
+              <Icon name="stop" />
+            </button>
+          ) : (
+            <button class="button round primary" type="submit" aria-label="Send" disabled={text.value.trim() === "" || blocked}>
+              <Icon name="send" />
+            </button>
+          )}
+        </form>
+      </div>
+    </footer>
+  );
+}

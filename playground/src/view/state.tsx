@@ -1,0 +1,71 @@
+import { useSignal } from "@preact/signals";
+import { isObject, label } from "../json/pointer";
+import type { Conversation } from "../model/conversation";
+import { Icon } from "./icons";
+import { AddMember } from "./editor";
+import { Tree, type TreeContext } from "./tree";
+
+/** The state as it is, and everything that one can do with it. */
+export function StatePanel({ conversation }: { conversation: Conversation }) {
+  const state = conversation.state.value;
+  const running = conversation.running.value !== "no";
+  const waiting = conversation.approvals.value.length > 0;
+  const undoing = useSignal(false);
+  const custom = conversation.capabilities.value?.custom;
+  const context: TreeContext = {
+    doc: state,
+    marks: conversation.marks.value,
+    predicted: conversation.predicted.value,
+    fixed: custom?.stateAccess ?? [],
+    writing: running,
+    position: () => conversation.agent.position,
+    edit: (patch, base) => conversation.edit(patch, base),
+  };
+  const empty = !isObject(state) || Object.keys(state).length === 0;
+  const undo = async () => {
+    undoing.value = true;
+    await conversation.undo();
+    undoing.value = false;
+  };
+  return (
+    <section class="state" aria-label="Shared state">
+      <div class="tools" hidden={empty}>
+        <p class="muted">Shared with the agent. Select a value to change it.</p>
+        <button class="button small" type="button" disabled={running || waiting || undoing.value} onClick={() => void undo()} title="Take back what the agent changed last; your own edits stay">
+          <Icon name="undo" size={15} /> Undo agent
+        </button>
+      </div>
+      {empty ? (
+        conversation.loaded.value && <Empty conversation={conversation} context={context} />
+      ) : (
+        <>
+          <Tree context={context} />
+          <AddMember context={context} path="" taken={Object.keys(state)} names={offered(conversation).filter((n) => !Object.hasOwn(state, n))} />
+        </>
+      )}
+    </section>
+  );
+}
+
+function Empty({ conversation, context }: { conversation: Conversation; context: TreeContext }) {
+  const keeps = conversation.capabilities.value?.state?.persistentState !== false;
+  const names = offered(conversation);
+  return (
+    <div class="empty">
+      <Icon name="state" size={34} />
+      <h2>{keeps ? "Nothing here yet" : "This agent shares no state"}</h2>
+      <p>
+        {keeps
+          ? `What the agent and you work on together appears here while it is written${names.length > 0 ? `: ${names.map(label).join(", ").toLowerCase()}` : ""}. Both of you can change it.`
+          : "It answers in the conversation. Choose another agent to see state grow."}
+      </p>
+      {keeps && names.length > 0 && <AddMember context={context} path="" taken={[]} names={names} />}
+    </div>
+  );
+}
+
+/** The members that the state's schema knows. */
+function offered(conversation: Conversation): string[] {
+  const properties = conversation.capabilities.value?.custom?.stateSchema?.properties;
+  return isObject(properties) ? Object.keys(properties) : [];
+}

@@ -1,0 +1,12 @@
+#!/usr/bin/env bash
+# The page in Chromium, against the built binary. Screenshots of what the tests
+# see go to playground/shots.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+. scripts/lib.sh
+ensure_go
+ensure_chromium
+./scripts/page.sh
+ensure_npm playground
+CGO_ENABLED=0 go build -o bin/lockstep ./cmd/lockstep
+(cd playground && npm test)
