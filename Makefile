@@ -13,7 +13,7 @@ help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
 .PHONY: demo
-demo: build ## everything to a running demo on 127.0.0.1:8888, with the scripted model
+demo: page build ## everything to a running demo on 127.0.0.1:8888, with the scripted model
 	@./scripts/demo.sh
 
 .PHONY: build

@@ -98,9 +98,15 @@ func (c *Client) follow(ctx context.Context, id string, cur *cursor, o following
 				return
 			case errors.Is(err, errReset):
 				reset = true
-			case err == nil && !o.live:
-				yield(batch{}, errEnded)
-				return
+			case err == nil && !o.live && cur.at == was:
+				if was.zero() {
+					yield(batch{}, errEnded) // there is nothing
+					return
+				}
+				// There is nothing behind this place, or what was behind it has
+				// just become too old to be read from here.
+				cur.reset()
+				err, reset = errEnded, true
 			case err == nil:
 				err = errEnded
 			case o.eager, final(err):

@@ -625,10 +625,11 @@ func TestRunError(t *testing.T) {
 		if !errors.As(err, &failed) || failed.Event.Code != agui.CodeInternal || events[len(events)-1] != agui.Event(failed.Event) {
 			t.Errorf("%v after %s", err, kinds(events))
 		}
+		synctest.Wait() // what was read by everybody may be compacted
 		say(t, th, "again")
 		synctest.Wait()
 		if got := kinds(w.events()); strings.Count(got, "RUN_STARTED") != 2 || !strings.Contains(got, "RUN_ERROR RUN_STARTED") {
-			t.Errorf("who follows sees %s", got)
+			t.Errorf("who follows sees %s, then %v", got, w.err)
 		}
 		wantSame(t, th, hydrate(t, n.steady(nil), "t"))
 	})

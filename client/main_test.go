@@ -255,6 +255,9 @@ func writer(delay time.Duration) (*agent.Agent, state.Config) {
 				agenttest.Call(calls(), "write", `{"document":`+jsondoc.String(text).String()+`}`),
 			}
 		}
+		if last.Role == "tool" {
+			return []agenttest.Step{agenttest.Text("Written.")}
+		}
 		return []agenttest.Step{agenttest.Text("I have heard: " + last.String())}
 	}))
 	m.Chunk, m.Delay, m.Repeat = 5, delay, true

@@ -8,7 +8,7 @@ ensure_go
 addr="${LOCKSTEP_ADDR:-127.0.0.1:8888}"
 cat <<EOF
 
-Lockstep's demo agents are on http://$addr/ (scripted model, nothing leaves this machine).
+Lockstep's page and demo agents are on http://$addr/ (scripted model, nothing leaves this machine).
 
   in another terminal:   bin/lockstep chat http://$addr/
   the agents:            curl -s http://$addr/agents

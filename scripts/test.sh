@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The whole test run: Go with the race detector, the benchmarks' module builds,
-# the official JavaScript client against the built binary.
+# the official JavaScript client against the built binary, the JavaScript package,
+# the page in a browser.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/lib.sh
@@ -15,6 +16,8 @@ go vet ./...
 (cd bench && go vet ./...)
 (cd examples/elsewhere && go test ./...)
 ./scripts/interop.sh
+./scripts/clients-js.sh
+./scripts/browser.sh
 if [ -n "${LOCKSTEP_LONG:-}" ]; then
   for os in windows darwin; do GOOS=$os go build -o /dev/null ./cmd/lockstep; done
 fi

@@ -26,6 +26,8 @@ type office struct {
 	t   *testing.T
 	url string
 
+	during func() // while a tool runs; nil: nothing
+
 	mu  sync.Mutex
 	ran []string
 }
@@ -75,8 +77,11 @@ func (o *office) tool(name, schema string) tool.Tool {
 	return functool.MustNew(functool.Config{Name: name, Schema: jsondoc.MustParse(schema)}, func(ctx context.Context, _ map[string]any) (string, error) {
 		call, _ := tool.CallFromContext(ctx)
 		o.mu.Lock()
-		defer o.mu.Unlock()
 		o.ran = append(o.ran, name+" "+call.Arguments)
+		o.mu.Unlock()
+		if o.during != nil {
+			o.during()
+		}
 		return "Done.", nil
 	})
 }

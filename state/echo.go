@@ -51,6 +51,39 @@ func Echo(posted, held jsondoc.Value, shown []Doc) jsondoc.Value {
 	return jsondoc.Object(out...)
 }
 
+// EchoProposals reads a posted document of a client of which it is only inferred
+// what it was shown: base, or nothing. Where it has just what an open proposal
+// shows now, it was shown that and says nothing about it: the place becomes
+// base's. Else a proposal could become state without its approval, because a
+// client has it on its screen (T5).
+func (m *Model) EchoProposals(now, base Doc, open []Proposal, posted jsondoc.Value) jsondoc.Value {
+	if base.View.IsAbsent() {
+		base.View = m.Visible(now.State) // what is not mentioned stays
+	}
+	for _, p := range open {
+		for _, f := range m.fieldsOf(p.Tool) {
+			at := f.target.Path
+			shown, _ := now.View.At(at)
+			if has, there := posted.At(at); there && jsondoc.EqualBy(has, shown, jsondoc.ByDouble) {
+				posted = putBack(base.View, posted, at)
+			}
+		}
+	}
+	return posted
+}
+
+// putBack makes wanted at a place what shown has there.
+func putBack(shown, wanted jsondoc.Value, at jsondoc.Pointer) jsondoc.Value {
+	if v, ok := shown.At(at); ok {
+		return set(wanted, at, v)
+	}
+	p := jsondoc.Patch{{Op: "remove", Path: at}}
+	if out, err := p.Apply(wanted, nil); err == nil {
+		return out
+	}
+	return wanted
+}
+
 // memberOf is what the documents have at a member, without repetitions.
 func memberOf(shown []Doc, name string) []Doc {
 	var out []Doc
@@ -95,4 +128,17 @@ func committed(shown []Doc) bool {
 		}
 	}
 	return false
+}
+
+// putBack makes wanted at a place what shown has there.
+func putBack(shown, wanted jsondoc.Value, at jsondoc.Pointer) jsondoc.Value {
+	v, ok := shown.At(at)
+	if ok {
+		return set(wanted, at, v)
+	}
+	p := jsondoc.Patch{{Op: "remove", Path: at}}
+	if out, err := p.Apply(wanted, nil); err == nil {
+		return out
+	}
+	return wanted
 }

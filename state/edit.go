@@ -32,6 +32,10 @@ type Edited struct {
 	Conflicts []jsondoc.Pointer
 	// Dropped are read-only places that the edit had changed; they stay.
 	Dropped []jsondoc.Pointer
+	// Concealed says that the edit wrote members that are server-only. They are
+	// left out; but who made it must not learn that from the answer, which is
+	// the one that any other member would have got.
+	Concealed bool
 	// Predicted are places that the edit had changed and nothing but a
 	// prediction has: there is nothing to edit yet, so they stay. See
 	// Model.Amend.
@@ -55,13 +59,36 @@ func (m *Model) Edit(now, base Doc, wanted jsondoc.Value) (Edited, error) {
 	return m.EditAround(now, base, wanted, nil)
 }
 
+// Begin makes a thread's first state of what a client posts (see First). What it
+// has at read-only and server-only places is left out, as in Edit.
+func (m *Model) Begin(posted jsondoc.Value) (Edited, error) {
+	initial, visible := m.First(jsondoc.Value{}), m.Visible(posted)
+	out := Edited{Changed: true}
+	shown := m.Visible(initial)
+	var next jsondoc.Value
+	next, out.Dropped = m.protect(shown, m.First(visible))
+	out.State = next
+	if err := m.Check(initial, next); err != nil {
+		return Edited{Dropped: out.Dropped}, err
+	}
+	if !jsondoc.Same(posted, visible) {
+		out.Concealed = true
+		if err := m.conceal(next, m.Visible(next), visible, posted); err != nil {
+			return Edited{Dropped: out.Dropped}, err
+		}
+	}
+	return out, nil
+}
+
 // EditAround is Edit with places whose conflicts the present value wins.
 func (m *Model) EditAround(now, base Doc, wanted jsondoc.Value, stay []jsondoc.Pointer) (Edited, error) {
 	out := Edited{Doc: now}
 	if wanted.Kind() != jsondoc.KindObject {
 		return out, nil
 	}
-	wanted = m.Visible(wanted)
+	full := wanted
+	wanted = m.Visible(full)
+	out.Concealed = !jsondoc.Same(full, wanted)
 	visible := m.Visible(now.State)
 	shown, was := base.View, m.Visible(base.State)
 	if shown.IsAbsent() {
@@ -77,15 +104,19 @@ func (m *Model) EditAround(now, base Doc, wanted jsondoc.Value, stay []jsondoc.P
 	}
 	wanted, out.Dropped = m.protect(shown, wanted)
 	wanted = exact(shown, wanted)
+	wanted, out.Predicted = withoutPredicted(shown, was, orEmpty(visible), wanted)
 	if jsondoc.Equal(shown, wanted) {
-		return out, nil
-	}
-	if wanted, out.Predicted = withoutPredicted(shown, was, orEmpty(visible), wanted); jsondoc.Equal(shown, wanted) {
+		if out.Concealed {
+			return out, m.conceal(now.State, visible, m.Visible(full), full)
+		}
 		return out, nil
 	}
 	decide := func(c jsondoc.Conflict) (jsondoc.Value, bool) {
 		before, _ := was.At(c.Path)
-		switch overlaid := !jsondoc.Equal(c.Base, before); {
+		// Inside an array the path is one of the merge's result. No array is left
+		// whose items are only predicted.
+		overlaid := !throughArray(shown, c.Path) && !jsondoc.Equal(c.Base, before)
+		switch {
 		case overlaid && jsondoc.Equal(before, c.Theirs):
 			// Nobody but the prediction was there since.
 		case slices.Contains(stay, c.Path):
@@ -100,11 +131,19 @@ func (m *Model) EditAround(now, base Doc, wanted jsondoc.Value, stay []jsondoc.P
 	if err != nil {
 		return out, err
 	}
-	out.Merged = !jsondoc.Equal(was, visible)
-	for _, at := range stay {
-		wanted = putBack(shown, wanted, at)
+	if out.Concealed {
+		if err := m.conceal(now.State, newVisible, m.Visible(full), full); err != nil {
+			return Edited{Doc: now, Dropped: out.Dropped, Conflicts: out.Conflicts}, err
+		}
 	}
-	if out.Doc.View, _, err = jsondoc.Merge(shown, wanted, orEmpty(now.View), &jsondoc.MergeOptions{Policy: jsondoc.Ours}); err != nil {
+	out.Merged = !jsondoc.Equal(was, visible)
+	inView := func(c jsondoc.Conflict) (jsondoc.Value, bool) {
+		if slices.Contains(stay, c.Path) {
+			return c.Theirs, true
+		}
+		return c.Ours, true
+	}
+	if out.Doc.View, _, err = jsondoc.Merge(shown, wanted, orEmpty(now.View), &jsondoc.MergeOptions{Policy: inView}); err != nil {
 		return out, err
 	}
 	if jsondoc.Equal(newVisible, visible) {
@@ -113,7 +152,7 @@ func (m *Model) EditAround(now, base Doc, wanted jsondoc.Value, stay []jsondoc.P
 	out.State = m.restore(now.State, newVisible)
 	out.Changed = true
 	if err := m.Check(now.State, out.State); err != nil {
-		return Edited{Doc: now, Dropped: out.Dropped}, err
+		return Edited{Doc: now, Dropped: out.Dropped, Conflicts: out.Conflicts}, err
 	}
 	return out, nil
 }
@@ -160,17 +199,15 @@ func withoutPredicted(shown, was, now, wanted jsondoc.Value) (jsondoc.Value, []j
 	return walk(shown, orEmpty(was), now, wanted, ""), places
 }
 
-// putBack makes wanted at a place what shown has there.
-func putBack(shown, wanted jsondoc.Value, at jsondoc.Pointer) jsondoc.Value {
-	v, ok := shown.At(at)
-	if ok {
-		return set(wanted, at, v)
+// throughArray reports whether a place is inside an array of the document.
+func throughArray(doc jsondoc.Value, at jsondoc.Pointer) bool {
+	for _, token := range at.Tokens() {
+		if doc.Kind() == jsondoc.KindArray {
+			return true
+		}
+		doc, _ = doc.Get(token)
 	}
-	p := jsondoc.Patch{{Op: "remove", Path: at}}
-	if out, err := p.Apply(wanted, nil); err == nil {
-		return out
-	}
-	return wanted
+	return false
 }
 
 // Amend lays an edit of what proposals show over the proposals themselves: it

@@ -164,7 +164,8 @@ func (m *Model) Predicted(state, view jsondoc.Value) []jsondoc.Pointer {
 var ErrConflict = errors.New("the state was changed by somebody else meanwhile; read it again and repeat the change")
 
 // commit is the state after a call's success: its predicted values merged with
-// edits made since its base, then its own changes, then what it returned.
+// edits made since its base, then its own changes, then what it returned. The
+// places of conflicts come with ErrConflict, too.
 func (s *Session) commit(c *call, r Returned, state jsondoc.Value) (jsondoc.Value, []jsondoc.Pointer, error) {
 	after := state
 	var conflicts []jsondoc.Pointer
@@ -177,11 +178,11 @@ func (s *Session) commit(c *call, r Returned, state jsondoc.Value) (jsondoc.Valu
 				continue
 			}
 			merged, cs, err := mergeAt(f.target.Path, c.base, visible, v, s.m.policy())
-			if err != nil {
-				return state, nil, ErrConflict
-			}
 			for _, one := range cs {
 				conflicts = append(conflicts, one.Path)
+			}
+			if err != nil {
+				return state, conflicts, ErrConflict
 			}
 			next = set(next, f.target.Path, merged)
 		}

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -361,12 +362,15 @@ func (s *Session) Result(id string, r Returned) (step Step, others []agui.Event,
 	var left []*call // the calls still open once this one is decided
 	step = s.offer(c, func() Step {
 		after, conflicts := s.doc.State, []jsondoc.Pointer(nil)
-		if failed == nil {
+		switch {
+		case failed == nil:
 			// An edit seen since may break what fitted a moment ago; then the
 			// state stays, and the snapshot shows it.
-			if a, cs, err := s.commit(c, extra.returned(r), s.doc.State); err == nil {
+			if a, cs, err := s.commit(c, extra.returned(r), s.doc.State); err == nil || errors.Is(err, ErrConflict) {
 				after, conflicts = a, cs
 			}
+		case errors.Is(failed, ErrConflict) || errors.Is(c.failed, ErrConflict):
+			_, conflicts, _ = s.commit(c, Returned{}, s.doc.State)
 		}
 		left = s.without(c, after)
 		return s.decided(after, c, left, conflicts, extra.delta)

@@ -89,12 +89,17 @@ func newStage(t *testing.T, store opener, cfg state.Config, tools []tool.Tool, t
 	}
 	s := &stage{t: t, store: store, model: m, tools: tools, brain: agenttest.New(turns...)}
 	s.brain.Chunk = 7
-	s.act = runOf(s.brain.Agent(agent.Config{Tools: tools, ToolLoop: &agent.ToolLoopConfig{MaxParallel: 1}}))
+	s.act = runOf(s.brain.Agent(agentConfig(tools)))
 	s.client = agui.NewReducer(nil, jsondoc.Value{})
 	s.opts = thread.Options{Metrics: &s.metrics}
 	s.threads = thread.New(store(t), &s.opts)
 	t.Cleanup(s.close)
 	return s
+}
+
+// agentConfig runs tools one after the other, so that tests know their order.
+func agentConfig(tools []tool.Tool) agent.Config {
+	return agent.Config{Tools: tools, ToolLoop: &agent.ToolLoopConfig{MaxParallel: 1}}
 }
 
 func (s *stage) close() {

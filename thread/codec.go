@@ -53,6 +53,7 @@ var entryMembers = record.Members[Entry]{
 	record.Uint("left", func(e *Entry) *uint64 { return &e.Left }),
 	record.String("undoes", func(e *Entry) *string { return &e.Undoes }),
 	record.Bool("floor", func(e *Entry) *bool { return &e.Floor }),
+	record.Uint("revision", func(e *Entry) *uint64 { return &e.Revision }),
 }
 
 // AppendEntry appends an entry as one line of compact JSON, the form in which

@@ -19,7 +19,7 @@ func (t *Thread) compact(ctx context.Context) error {
 	defer t.writing.give()
 	f := &t.fold
 	upTo := f.compactable()
-	if upTo <= f.floor {
+	if upTo <= f.floor || t.unread(upTo) {
 		return nil
 	}
 	entries, err := t.between(ctx, f.floor, upTo)
@@ -33,10 +33,24 @@ func (t *Thread) compact(ctx context.Context) error {
 		return storeError(err)
 	}
 	t.mu.Lock()
-	defer t.mu.Unlock()
 	f.floor = upTo
 	t.ring.drop(upTo)
-	return nil
+	t.mu.Unlock()
+	return t.condense(ctx)
+}
+
+// unread reports whether somebody who posted a run has not read it to its end yet
+// and would miss what goes up to there: a quick run may be followed by two more
+// before its reader gets to it. The next run's end tries again.
+func (t *Thread) unread(upTo uint64) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for r := range t.unfinished {
+		if r.first.Seq < upTo {
+			return true
+		}
+	}
+	return false
 }
 
 // between reads entries, from memory where they are there.

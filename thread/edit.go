@@ -122,11 +122,15 @@ func (t *Thread) edit(f *fold, e Edit) (Edited, []draft, error) {
 	for _, p := range edited.Predicted {
 		lost = append(lost, Conflict{Path: p, Predicted: true})
 	}
-	byUser, _ := f.movedBy(state.ByUser, base.State, at)
-	for _, p := range edited.Conflicts {
-		if changed(base.State, byUser, p) || t.model.Config().Conflict == state.RejectResult {
-			lost = append(lost, Conflict{Path: p})
-		}
+	overruled, err := t.overruled(f, base, at, wanted)
+	if err != nil {
+		return stay, nil, err
+	}
+	if t.model.Config().Conflict == state.RejectResult {
+		overruled = edited.Conflicts
+	}
+	for _, p := range overruled {
+		lost = append(lost, Conflict{Path: p})
 	}
 	if len(lost) > 0 {
 		return stay, nil, f.refused("the place was changed by somebody else, or is not there yet", lost)
@@ -137,13 +141,16 @@ func (t *Thread) edit(f *fold, e Edit) (Edited, []draft, error) {
 			return stay, nil, err
 		}
 	}
-	if !edited.Changed && jsondoc.Equal(edited.View, now.View) && f.head.Seq > 0 {
+	if !edited.Changed && !edited.Concealed && jsondoc.Equal(edited.View, now.View) && f.head.Seq > 0 {
 		stay.Merged = edited.Merged
 		return stay, nil, nil
 	}
 	mark := state.Mark{By: state.ByUser}
 	key := run.NewID("edit")
 	d := draft{run: key, mark: mark, view: edited.View, change: state.Change(f.doc.State, edited.State)}
+	if edited.Concealed && d.change == nil {
+		d.change = jsondoc.Patch{} // counts as the change that it would be elsewhere
+	}
 	var after []draft
 	if len(conflicts) > 0 {
 		after = append(after, draft{run: key, mark: mark, event: state.ConflictEvent(conflicts, t.model.Config().Conflict)})
@@ -214,7 +221,7 @@ func (f *fold) editBase(base string, now state.Doc) (state.Doc, uint64, error) {
 	}
 	if strings.Contains(base, "-") {
 		pos, err := ParsePosition(base)
-		if err != nil || !f.reaches(pos) {
+		if err != nil || !f.exact(pos) {
 			return state.Doc{}, 0, fmt.Errorf("%q is no position of this thread that an edit can be made on", base)
 		}
 		if pos == f.head {
@@ -239,25 +246,28 @@ func (f *fold) editBase(base string, now state.Doc) (state.Doc, uint64, error) {
 	return doc, seq, nil
 }
 
-// movedBy is a state with only what one kind of author changed behind a
-// position.
-func (f *fold) movedBy(author string, from jsondoc.Value, behind uint64) (jsondoc.Value, bool) {
-	out, moved := from, false
+// overruled are the places of an edit that other people changed since its base.
+// They are found by making the edit on what those changes alone have made of the
+// base, so that an item is told from others whatever moved around it.
+func (t *Thread) overruled(f *fold, base state.Doc, behind uint64, wanted jsondoc.Value) ([]jsondoc.Pointer, error) {
+	theirs, moved := base.State, false
 	for _, c := range f.changes {
-		if c.seq > behind && c.author == author {
-			if next, _, err := jsondoc.Merge(c.before, c.after, out, &jsondoc.MergeOptions{Policy: jsondoc.Ours}); err == nil {
-				out, moved = next, true
+		if c.seq > behind && c.author == state.ByUser {
+			next, _, err := jsondoc.Merge(c.before, c.after, theirs, &jsondoc.MergeOptions{Policy: jsondoc.Ours})
+			if err != nil {
+				return nil, err
 			}
+			theirs, moved = next, true
 		}
 	}
-	return out, moved
-}
-
-// changed reports whether two documents differ at a place.
-func changed(a, b jsondoc.Value, at jsondoc.Pointer) bool {
-	was, _ := a.At(at)
-	is, _ := b.At(at)
-	return !jsondoc.Equal(was, is)
+	if !moved {
+		return nil, nil
+	}
+	edited, err := t.model.Edit(state.Doc{State: theirs, View: t.model.Visible(theirs)}, base, wanted)
+	if schema := (*state.SchemaError)(nil); errors.As(err, &schema) {
+		err = nil // of a state that nobody has
+	}
+	return edited.Conflicts, err
 }
 
 func (f *fold) refused(reason string, conflicts []Conflict) error {

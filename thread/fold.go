@@ -13,7 +13,9 @@ import (
 // fold is everything that is derived from a log, at one position.
 type fold struct {
 	head     Head
-	floor    uint64 // positions before it are too old
+	floor    uint64    // positions before it are too old
+	whole    uint64    // what is before it was read in its compacted form
+	touched  time.Time // of the last entry
 	doc      state.Doc
 	revision uint64
 	reduced  agui.Reducer // messages; and the view, which doc.View repeats
@@ -45,9 +47,11 @@ type runRecord struct {
 	key         string
 	first, last uint64    // last is 0 while it is active
 	end         state.Doc // at last
-	own         bool      // an edit or an undo, which nobody posted
-	cut         bool      // the one who posted it did not see its end
-	left        uint64    // how far that connection was written; 0: not known
+	revision    uint64    // then
+	ended       time.Time
+	own         bool   // an edit or an undo, which nobody posted
+	cut         bool   // the one who posted it did not see its end
+	left        uint64 // how far that connection was written; 0: not known
 }
 
 // decidedProposal is an approved proposal whose tool has not been started.
@@ -98,9 +102,9 @@ func (f *fold) apply(e Entry) error {
 	if e.Seq <= f.head.Seq {
 		return fmt.Errorf("thread: entry %d of the log comes behind %d", e.Seq, f.head.Seq)
 	}
-	f.head.Seq = e.Seq
+	f.head.Seq, f.touched = e.Seq, e.Time
 	if e.Floor {
-		f.floor = e.Seq
+		f.floor, f.whole = e.Seq, e.Seq
 	}
 	if e.Change != nil {
 		before := f.doc.State
@@ -109,7 +113,9 @@ func (f *fold) apply(e Entry) error {
 			return err
 		}
 		f.doc.State = next
-		f.revision++
+		if f.revision++; e.Revision > f.revision {
+			f.revision = e.Revision
+		}
 		f.changes = push(f.changes, changeRecord{seq: e.Seq, run: e.Run, author: e.Author, before: before, after: next}, keptChanges)
 	}
 	f.propose(e)
@@ -226,7 +232,7 @@ func (f *fold) event(e Entry) error {
 // ended closes the active run's record.
 func (f *fold) ended(e Entry, cut bool) {
 	if r := f.run(e.Run); r != nil {
-		r.last, r.end = e.Seq, f.doc
+		r.last, r.end, r.revision, r.ended = e.Seq, f.doc, f.revision, e.Time
 		r.cut = r.cut || cut
 	}
 	f.active, f.openers, f.decided = nil, nil, nil
@@ -304,12 +310,15 @@ func (f *fold) docAt(seq uint64) (state.Doc, bool) {
 	return state.Doc{}, false
 }
 
-// docOf is the documents as they last were at a revision.
+// docOf is the documents as they last were at a revision. One that ended before
+// the floor is not known: the log does not say any more what was shown then.
 func (f *fold) docOf(revision uint64) (d state.Doc, seq uint64, ok bool) {
+	ended := f.head.Seq + 1
 	for _, s := range slices.Backward(f.shown) {
 		if s.revision == revision {
-			return s.doc, s.seq, true
+			return s.doc, s.seq, ended > f.floor
 		}
+		ended = s.seq
 	}
 	return state.Doc{}, 0, false
 }

@@ -17,6 +17,7 @@ type posted struct {
 	dropped []string       // ids of messages that are not for the log
 	state   jsondoc.Value  // the posted state, where it is an opinion
 	base    state.Doc      // what it is an edit of; zero: the client was shown nothing
+	named   bool           // the client says itself what it is an edit of
 }
 
 // news reports whether there is anything to ask the agent.
@@ -46,6 +47,7 @@ func (f *fold) readPosted(in *agui.RunAgentInput, tools []tool.Tool) posted {
 	out.state = in.State
 	if named {
 		out.base, _ = f.docAt(explicit)
+		out.named = true
 		return out
 	}
 	seen := f.seen(in)
@@ -71,16 +73,18 @@ func (f *fold) named(in *agui.RunAgentInput) (seq uint64, stated, known bool) {
 	if err != nil || pos.Epoch != f.head.Epoch || pos.Seq > f.head.Seq {
 		return 0, false, false
 	}
-	if f.reaches(pos) {
+	if f.exact(pos) {
 		_, known = f.docAt(pos.Seq)
 	}
 	return pos.Seq, true, known
 }
 
-// reaches reports whether the log goes on from a position: it is of this log,
-// not in its future, and nothing behind it was compacted.
-func (f *fold) reaches(p Position) bool {
-	return p.Epoch == f.head.Epoch && p.Seq <= f.head.Seq && p.Seq >= f.floor
+// exact reports whether the fold can tell the documents at a position: it is of
+// this log, not in its future, and was read as it was written. That a run was
+// compacted while this process had it in memory takes nothing away; only who
+// reads the log anew finds less.
+func (f *fold) exact(p Position) bool {
+	return p.Epoch == f.head.Epoch && p.Seq <= f.head.Seq && p.Seq >= f.whole
 }
 
 // seen are the runs that the client's history holds something of, the newest

@@ -64,6 +64,13 @@ func (t *Thread) Run(ctx context.Context, req Request) (*Run, error) {
 	}()
 
 	r := &Run{thread: t, key: run.NewID("run")}
+	t.reads(r, true) // from now on: it can be in the log and over before commit returns
+	reading := false
+	defer func() {
+		if !reading {
+			t.reads(r, false)
+		}
+	}()
 	wait := time.NewTimer(max(t.threads.opts.Wait, 0))
 	defer wait.Stop()
 	var d *driver
@@ -113,6 +120,7 @@ func (t *Thread) Run(ctx context.Context, req Request) (*Run, error) {
 	t.threads.opts.Metrics.Runs.Add(1)
 	r.written.Store(r.first.Seq)
 	r.attach, r.release = req.Attach, t.Watch() // before the driver can be seen
+	reading = true
 	if d == nil {
 		return r, nil // a post without news: it is all in the log already
 	}
@@ -200,10 +208,13 @@ func (t *Thread) beginState(f *fold, key string, news posted, answers *resumed) 
 	if !m.Keeps() && f.revision == 0 {
 		return m.NewSession(f.doc), answers.drafts(key, t.newID), nil
 	}
+	if !news.named {
+		news.state = m.EchoProposals(f.doc, news.base, f.open, news.state)
+	}
 	var edited state.Edited
 	var err error
 	if f.doc.State.IsAbsent() {
-		edited, err = firstState(m, news.state)
+		edited, err = m.Begin(news.state)
 	} else {
 		edited, err = m.Edit(f.doc, news.base, news.state)
 	}
@@ -285,15 +296,6 @@ func answerError(m agui.Message) error {
 	return nil
 }
 
-// firstState makes a thread's first state.
-func firstState(m *state.Model, posted jsondoc.Value) (state.Edited, error) {
-	doc := m.First(m.Visible(posted))
-	if err := m.Check(m.First(jsondoc.Value{}), doc); err != nil {
-		return state.Edited{}, err
-	}
-	return state.Edited{Doc: state.Doc{State: doc}, Changed: true}, nil
-}
-
 // Run is a run as the one who started it sees it.
 type Run struct {
 	thread  *Thread
@@ -322,10 +324,25 @@ func (r *Run) Leave() {
 			r.thread.threads.opts.Logger.Warn("how far a client was written could not be logged", "thread", r.thread.key.ID, "run", r.key, "error", err)
 		}
 	}
+	r.thread.reads(r, false)
 	r.release()
 	if !r.attach {
 		r.Stop()
 	}
+}
+
+// reads notes whether the one who posted a run still reads it.
+func (t *Thread) reads(r *Run, on bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !on {
+		delete(t.unfinished, r)
+		return
+	}
+	if t.unfinished == nil {
+		t.unfinished = map[*Run]struct{}{}
+	}
+	t.unfinished[r] = struct{}{}
 }
 
 // Events yields the run's entries up to its terminal one. It ends with ctx's
@@ -339,6 +356,7 @@ func (r *Run) Events(ctx context.Context) iter.Seq2[*Published, error] {
 			r.written.Store(p.Seq)
 			if p.Terminal(r.key) {
 				r.read.Store(true)
+				r.thread.reads(r, false)
 				return
 			}
 		}

@@ -74,6 +74,9 @@ type Entry struct {
 	// Floor says that what is before this entry was compacted: positions before
 	// it are too old to go on from.
 	Floor bool
+	// Revision is the state's revision behind this entry's Change, where that
+	// stands for several: at the beginning of a log that was cut. Else 0.
+	Revision uint64
 }
 
 // Answered is the record of an answer to an interrupt.
@@ -128,6 +131,10 @@ type Store interface {
 	// the page before, or the zero Listed for the first page: logs that are
 	// appended to meanwhile are not returned twice behind it.
 	List(ctx context.Context, agent, principal string, after Listed, limit int) ([]Listed, error)
+
+	// Stale returns logs that were last appended to before a time, the oldest
+	// first, at most limit of them (limit > 0).
+	Stale(ctx context.Context, before time.Time, limit int) ([]Key, error)
 }
 
 // CheckAppend checks what every store asks of an append before it looks at the

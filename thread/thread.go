@@ -7,7 +7,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"log/slog"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -35,6 +34,9 @@ type Options struct {
 	// not take it. Then it is given up, and its viewers are told. Zero means
 	// 30 s. Requests that need the store wait a tenth of it.
 	StoreWait time.Duration
+
+	// Retention says what is forgotten by itself.
+	Retention Retention
 
 	// Logger takes what goes on behind the wire. Nil discards.
 	Logger *slog.Logger
@@ -71,6 +73,7 @@ type Threads struct {
 	closed bool
 	base   context.Context // ends when Close gives up waiting
 	cancel context.CancelFunc
+	swept  context.CancelFunc // ends the sweeping
 	runs   sync.WaitGroup
 }
 
@@ -100,6 +103,11 @@ func New(store Store, opts *Options) *Threads {
 		o.Metrics = &Metrics{}
 	}
 	ts.base, ts.cancel = context.WithCancel(context.Background())
+	sweeping, end := context.WithCancel(ts.base)
+	ts.swept = end
+	if o.Retention.Age > 0 {
+		ts.runs.Go(func() { ts.sweep(sweeping) })
+	}
 	return ts
 }
 
@@ -108,6 +116,7 @@ func New(store Store, opts *Options) *Threads {
 func (ts *Threads) Close(ctx context.Context) error {
 	ts.mu.Lock()
 	ts.closed = true
+	ts.swept()
 	open := make([]*Thread, 0, len(ts.open))
 	for _, t := range ts.open {
 		open = append(open, t)
@@ -156,8 +165,9 @@ type Thread struct {
 	grown   chan struct{} // closed and made anew when the log grows
 	driver  *driver       // of the active run, when it runs here
 
-	watchers int         // viewers that count for linger
-	expiry   *time.Timer // takes the next expired proposal back while somebody watches
+	watchers   int               // viewers that count for linger
+	unfinished map[*Run]struct{} // runs that the one who posted them still reads
+	expiry     *time.Timer       // takes the next expired proposal back while somebody watches
 }
 
 // Open loads a thread of the agent whose state is the model's. An unknown one is
@@ -169,14 +179,7 @@ func (ts *Threads) Open(ctx context.Context, key Key, model *state.Model) (*Thre
 		ts.mu.Unlock()
 		return nil, ErrClosed
 	}
-	t := ts.open[key]
-	if t == nil {
-		t = &Thread{key: key, model: model, threads: ts, writing: newTurn(), grown: make(chan struct{})}
-		ts.open[key] = t
-	}
-	if t.users++; t.users == 1 {
-		ts.idle = slices.DeleteFunc(ts.idle, func(o *Thread) bool { return o == t })
-	}
+	t := ts.hand(key, model)
 	ts.mu.Unlock()
 
 	if err := t.refresh(ctx); err != nil {

@@ -1,19 +1,15 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strings"
-	"unicode"
 
 	"github.com/ergochat/readline"
-	"golang.org/x/term"
 
-	"github.com/lockstep-go/lockstep/agui"
 	"github.com/lockstep-go/lockstep/client"
 	"github.com/lockstep-go/lockstep/jsondoc"
 )
@@ -29,10 +25,15 @@ type chatCmd struct {
 func (chatCmd) Help() string {
 	return `Lines are messages to the agent. Commands:
 
-    :state         show the state
-    :thread [ID]   show the thread's id, or go on with another thread
-    :help          this list
-    :q, quit       leave
+    :state            show the state
+    :edit PATH JSON   change the state, such as :edit /recipe/title "Soup"
+    :undo             take back what the agent changed last
+    :thread [ID]      show the thread's id, or go on with another thread
+    :help             this list
+    :q, quit          leave
+
+Where the agent asks before it does something, the answer is y, n, or e to
+change what it proposes.
 
 Example:
 
@@ -41,11 +42,7 @@ Example:
 }
 
 func (c chatCmd) Run(ctx context.Context, io std) error {
-	opts := &client.Options{}
-	if c.Token != "" {
-		opts.Header = map[string][]string{"Authorization": {"Bearer " + c.Token}}
-	}
-	s := &chat{client: client.New(c.URL, opts), out: io.out}
+	s := &chat{client: client.New(c.URL, &client.Options{Token: c.Token}), out: io.out}
 	s.thread = s.client.Thread(c.Thread)
 	if c.State != "" {
 		v, err := readJSON(c.State)
@@ -54,12 +51,13 @@ func (c chatCmd) Run(ctx context.Context, io std) error {
 		}
 		s.thread.SetState(v)
 	}
-	lines, err := newLines(io)
+	in, err := newLines(io)
 	if err != nil {
 		return err
 	}
-	defer lines.close()
-	return s.loop(ctx, interruptible(ctx, lines))
+	defer in.close()
+	s.in = interruptible(ctx, in)
+	return s.loop(ctx, c.Thread != "")
 }
 
 // readJSON reads a file, or the text itself where it looks like JSON.
@@ -74,23 +72,29 @@ func readJSON(s string) (jsondoc.Value, error) {
 	return jsondoc.Parse(text, nil)
 }
 
-const chatPrompt = "User (:q to quit, :state to show state): "
+const chatPrompt = "\nUser (:q to quit, :state to show state): "
 
 // chat is one conversation on a terminal or a pipe.
 type chat struct {
 	client *client.Client
 	thread *client.Thread
+	in     lines
 	out    io.Writer
+	before jsondoc.Value // the state before the run that asks
 }
 
-func (s *chat) loop(ctx context.Context, in lines) error {
+// loop reads lines until the end. known says that the thread may exist.
+func (s *chat) loop(ctx context.Context, known bool) error {
 	failed := error(nil) // of the last run, for the exit code of a piped conversation
+	if known {
+		failed = s.open(ctx)
+	}
 	for {
-		line, err := in.next()
+		line, err := s.in.next(chatPrompt)
 		switch {
 		case errors.Is(err, io.EOF) || errors.Is(err, readline.ErrInterrupt):
 			fmt.Fprintln(s.out)
-			if in.interactive() {
+			if s.in.interactive() {
 				return nil
 			}
 			return failed
@@ -99,14 +103,15 @@ func (s *chat) loop(ctx context.Context, in lines) error {
 		}
 		line = strings.TrimSpace(line)
 		word, rest, _ := strings.Cut(line, " ")
+		rest = strings.TrimSpace(rest)
 		switch strings.ToLower(word) {
 		case "":
 		case ":q", "quit":
-			if word != ":q" && strings.TrimSpace(rest) != "" {
+			if word != ":q" && rest != "" {
 				failed = s.say(ctx, &client.RunOptions{Text: line}) // "quit smoking, how?"
 				break
 			}
-			if in.interactive() {
+			if s.in.interactive() {
 				return nil
 			}
 			return failed
@@ -114,13 +119,17 @@ func (s *chat) loop(ctx context.Context, in lines) error {
 			fmt.Fprintln(s.out, chatCmd{}.Help())
 		case ":state":
 			s.showState()
+		case ":edit":
+			failed = s.edit(ctx, rest)
+		case ":undo":
+			failed = s.undo(ctx)
 		case ":thread":
-			if rest = strings.TrimSpace(rest); rest != "" {
-				s.thread = s.client.Thread(rest)
-				failed = s.say(ctx, nil)
-			} else {
+			if rest == "" {
 				fmt.Fprintln(s.out, "thread", s.thread.ID())
+				break
 			}
+			s.thread = s.client.Thread(rest)
+			failed = s.open(ctx)
 		default:
 			if strings.HasPrefix(word, ":") {
 				fmt.Fprintf(s.out, "unknown command %s; :help lists them\n", word)
@@ -134,27 +143,99 @@ func (s *chat) loop(ctx context.Context, in lines) error {
 	}
 }
 
-// say starts a run and shows what happens.
-func (s *chat) say(ctx context.Context, o *client.RunOptions) error {
-	fmt.Fprintln(s.out)
-	v := &runView{out: s.out, before: s.thread.State()}
-	var failed error
-	for e, err := range s.thread.Run(ctx, o) {
-		if err != nil {
-			failed = err
-			break
+// open shows a thread that may exist, and asks what it waits for.
+func (s *chat) open(ctx context.Context) error {
+	snapshot, err := s.thread.Hydrate(ctx)
+	var answer *client.HTTPError
+	if errors.As(err, &answer) && answer.Status == 404 {
+		fmt.Fprintf(s.out, "nothing is known of thread %s yet\n", printable(s.thread.ID(), false))
+		return nil
+	}
+	if err != nil {
+		return s.failed(err)
+	}
+	fmt.Fprintf(s.out, "thread %s, %d messages\n", printable(s.thread.ID(), false), len(snapshot.Messages))
+	s.showState()
+	s.before = jsondoc.Value{}
+	next, err := s.ask()
+	if err != nil || next == nil {
+		return err
+	}
+	return s.say(ctx, next)
+}
+
+// edit is a person's own change of the state, made at once.
+func (s *chat) edit(ctx context.Context, rest string) error {
+	path, value, err := readEdit(rest)
+	if err != nil {
+		return s.failed(err)
+	}
+	before := s.thread.State()
+	op := jsondoc.Operation{Op: "replace", Path: path, Value: value}
+	if _, there := before.At(path); !there {
+		op.Op = "add"
+	}
+	_, err = s.thread.Patch(ctx, jsondoc.Patch{op})
+	var conflict *client.ConflictError
+	var answer *client.HTTPError
+	switch {
+	case errors.As(err, &conflict):
+		s.failed(err)
+		for _, c := range conflict.Conflicts {
+			now, _ := conflict.State.At(c.Path)
+			fmt.Fprintf(s.out, "  %s is now %s\n", printable(string(c.Path), false), printable(brief(now), false))
 		}
-		v.event(e, s.thread.State())
+		return err
+	case errors.As(err, &answer) && (answer.Status == 404 || answer.Status == 405) && len(answer.Problems) == 0:
+		// A server of another make takes state with a run only.
+		next, err := before.SetAt(path, value)
+		if err != nil {
+			return s.failed(err)
+		}
+		s.thread.SetState(next)
+		fmt.Fprintln(s.out, "[Edit goes out with the next message]")
+	case err != nil:
+		return s.failed(err)
+	default:
+		fmt.Fprintln(s.out, "[State Updated]")
 	}
-	v.endLine()
-	var said *client.RunError
-	if failed != nil && !errors.As(failed, &said) {
-		fmt.Fprintf(s.out, "[Error: %s]\n", printable(failed.Error(), false))
+	s.showDifference(before, s.thread.State())
+	return nil
+}
+
+// readEdit reads PATH JSON.
+func readEdit(s string) (jsondoc.Pointer, jsondoc.Value, error) {
+	path, text, _ := strings.Cut(strings.TrimSpace(s), " ")
+	p, err := jsondoc.ParsePointer(path)
+	if err != nil || path == "" {
+		return p, jsondoc.Value{}, errors.New(`want a place and its value, such as /recipe/title "Soup"`)
 	}
-	if !jsondoc.Equal(v.before, s.thread.State()) {
-		s.showState()
+	v, err := jsondoc.ParseString(strings.TrimSpace(text))
+	if err != nil {
+		return p, v, fmt.Errorf("%s: the value is no JSON (a text stands in quotation marks): %w", path, err)
 	}
-	return failed
+	return p, v, nil
+}
+
+// undo takes back what the agent changed last.
+func (s *chat) undo(ctx context.Context) error {
+	before := s.thread.State()
+	done, err := s.thread.Undo(ctx)
+	if err != nil {
+		return s.failed(err)
+	}
+	fmt.Fprintln(s.out, "[State Updated]")
+	s.showDifference(before, s.thread.State())
+	for _, c := range done.Conflicts {
+		fmt.Fprintf(s.out, "  %s stays: it was changed since\n", printable(string(c.Path), false))
+	}
+	return nil
+}
+
+// failed tells of an error and returns it.
+func (s *chat) failed(err error) error {
+	fmt.Fprintf(s.out, "[Error: %s]\n", printable(err.Error(), false))
+	return err
 }
 
 func (s *chat) showState() {
@@ -162,166 +243,8 @@ func (s *chat) showState() {
 	fmt.Fprintf(s.out, "\n%s\nCURRENT STATE\n%s\n\n%s\n%s\n\n", rule, rule, outline(s.thread.State()), rule)
 }
 
-// runView prints a run's events as lines.
-type runView struct {
-	out     io.Writer
-	before  jsondoc.Value // the state when the run began
-	last    jsondoc.Value
-	midline bool
-	updates int // since the last other line
-}
-
-func (v *runView) line(format string, args ...any) {
-	v.endLine()
-	v.updates = 0
-	for i, a := range args {
-		args[i] = printable(fmt.Sprint(a), false)
-	}
-	fmt.Fprintf(v.out, "["+format+"]\n", args...)
-}
-
-func (v *runView) endLine() {
-	if v.midline {
-		fmt.Fprintln(v.out)
-		v.midline = false
+func (s *chat) showDifference(before, after jsondoc.Value) {
+	for _, line := range difference(before, after) {
+		fmt.Fprintln(s.out, "  "+line)
 	}
 }
-
-func (v *runView) event(e agui.Event, state jsondoc.Value) {
-	switch e := e.(type) {
-	case *agui.RunStarted:
-		v.line("Run Started")
-	case *agui.ToolCallStart:
-		v.line("Calling Tool: %s", e.ToolCallName)
-	case *agui.ToolCallResult:
-		v.line("Tool Result: %s", e.Content.Text())
-	case *agui.TextMessageContent:
-		fmt.Fprint(v.out, printable(e.Delta, true))
-		v.midline = v.midline || e.Delta != ""
-	case *agui.TextMessageEnd:
-		v.endLine()
-	case *agui.StateSnapshot, *agui.StateDelta:
-		v.updated(state)
-	case *agui.RunFinished:
-		switch {
-		case e.Outcome != nil && e.Outcome.Type == agui.OutcomeCancelled:
-			v.line("Run Cancelled")
-		case e.Outcome != nil && e.Outcome.Type == agui.OutcomeInterrupt:
-			v.line("Run Paused")
-		default:
-			v.line("Run Finished")
-		}
-	case *agui.RunError:
-		if e.Code != "" {
-			v.line("Run Error: %s (%s)", e.Message, e.Code)
-		} else {
-			v.line("Run Error: %s", e.Message)
-		}
-	}
-}
-
-// updated says that the state moved. A prediction moves it many times a second,
-// so a line is printed for the first move, the second, the fourth and so on.
-func (v *runView) updated(state jsondoc.Value) {
-	first := v.last.IsAbsent()
-	moved := !jsondoc.Equal(v.last, state)
-	v.last = state
-	if first || !moved {
-		return // the snapshot that a run begins with is where it starts from
-	}
-	v.updates++
-	if v.updates&(v.updates-1) == 0 {
-		v.endLine()
-		fmt.Fprintln(v.out, "[State Updated]")
-	}
-}
-
-// printable drops what would act on a terminal instead of being shown: control
-// characters, line breaks too unless lines is set, and marks that turn the
-// reading direction. What an agent says must not move the cursor.
-func printable(s string, lines bool) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' && lines, r == '\t':
-			return r
-		case r == '\n':
-			return ' '
-		case unicode.IsControl(r), r >= 0x202A && r <= 0x202E, r >= 0x2066 && r <= 0x2069, r == 0x200E, r == 0x200F:
-			return -1
-		}
-		return r
-	}, s)
-}
-
-// lines are what a person or a pipe has to say.
-type lines interface {
-	next() (string, error)
-	interactive() bool
-	close()
-}
-
-func newLines(io std) (lines, error) {
-	if in, ok := io.in.(*os.File); ok && term.IsTerminal(int(in.Fd())) {
-		rl, err := readline.New("\n" + chatPrompt)
-		if err != nil {
-			return nil, err
-		}
-		return terminal{rl}, nil
-	}
-	return &pipe{in: bufio.NewReader(io.in), out: io.out}, nil
-}
-
-// interruptible lets a signal end the wait for a line. The read itself cannot be
-// ended; it is left behind with the process.
-func interruptible(ctx context.Context, in lines) lines {
-	return &waiting{lines: in, ctx: ctx}
-}
-
-type waiting struct {
-	lines
-	ctx context.Context
-}
-
-func (w *waiting) next() (string, error) {
-	type read struct {
-		line string
-		err  error
-	}
-	got := make(chan read, 1)
-	go func() {
-		line, err := w.lines.next()
-		got <- read{line, err}
-	}()
-	select {
-	case r := <-got:
-		return r.line, r.err
-	case <-w.ctx.Done():
-		return "", io.EOF
-	}
-}
-
-type terminal struct{ rl *readline.Instance }
-
-func (t terminal) next() (string, error) { return t.rl.ReadLine() }
-func (t terminal) interactive() bool     { return true }
-func (t terminal) close()                { t.rl.Close() }
-
-type pipe struct {
-	in  *bufio.Reader
-	out io.Writer
-}
-
-func (p *pipe) next() (string, error) {
-	fmt.Fprint(p.out, "\n"+chatPrompt)
-	line, err := p.in.ReadString('\n')
-	if err == io.EOF && line != "" {
-		err = nil
-	}
-	if err == nil {
-		fmt.Fprintln(p.out, strings.TrimRight(line, "\r\n")) // a pipe has no echo of its own
-	}
-	return line, err
-}
-
-func (p *pipe) interactive() bool { return false }
-func (p *pipe) close()            {}

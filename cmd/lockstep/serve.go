@@ -26,10 +26,12 @@ type serveCmd struct {
 	Agents string `help:"A YAML file of agents to serve instead of the demo agents." placeholder:"FILE"`
 	Model  string `help:"scripted, openai:NAME, azure:DEPLOYMENT or foundry:DEPLOYMENT. Without it: by what the environment has, else scripted."`
 
-	Store       string   `default:"sqlite:lockstep.db" help:"Where threads are kept: memory, or sqlite:FILE."`
-	Linger      string   `default:"10s" help:"How long a run that was posted to be attached to goes on while nobody watches it: a time, 0 for not at all, or forever."`
-	Token       *string  `help:"Requests need this bearer token."`
-	AllowOrigin []string `help:"Browsers on pages of this origin may use the server; repeatable." placeholder:"ORIGIN" sep:"none"`
+	Store       string        `default:"sqlite:lockstep.db" help:"Where threads are kept: memory, or sqlite:FILE."`
+	Retain      time.Duration `help:"Forget threads that nothing was appended to for this long, such as 720h; 0 keeps them." placeholder:"TIME"`
+	RetainRuns  int           `help:"Keep at least this many runs of a thread apart and condense older ones; 0 keeps all." placeholder:"N"`
+	Linger      string        `default:"10s" help:"How long a run that was posted to be attached to goes on while nobody watches it: a time, 0 for not at all, or forever."`
+	Token       *string       `help:"Requests need this bearer token."`
+	AllowOrigin []string      `help:"Browsers on pages of this origin may use the server; repeatable." placeholder:"ORIGIN" sep:"none"`
 }
 
 // Help is kong's long help.
@@ -145,13 +147,18 @@ func (c serveCmd) Run(ctx context.Context, io std) error {
 	if err != nil {
 		return usageError{err}
 	}
+	if c.Retain < 0 || c.RetainRuns < 0 {
+		return usageError{errors.New("--retain and --retain-runs are not less than 0")}
+	}
 	store, closeStore, err := openStore(c.Store)
 	if err != nil {
 		return usageError{err}
 	}
 	defer closeStore()
 	counts := &thread.Metrics{}
-	threads := thread.New(store, &thread.Options{Logger: log, Metrics: counts})
+	threads := thread.New(store, &thread.Options{
+		Logger: log, Metrics: counts, Retention: thread.Retention{Age: c.Retain, Runs: c.RetainRuns},
+	})
 	host := server.NewHost(playground.Home())
 	agents, err := c.agents(provider)
 	if err != nil {

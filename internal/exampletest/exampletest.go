@@ -210,6 +210,18 @@ func (c *Client) Say(text string) []agui.Event {
 	return c.read(res.Body)
 }
 
+// Answer answers an interrupt and reads the run that goes on to its end.
+func (c *Client) Answer(interruptID, payload string) []agui.Event {
+	c.s.t.Helper()
+	res := c.send(agui.ResumeEntry{InterruptID: interruptID, Status: agui.ResumeResolved, Payload: jsondoc.MustParse(payload)})
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusOK {
+		body, _ := io.ReadAll(res.Body)
+		c.s.t.Fatalf("the answer is answered by %s %s", res.Status, body)
+	}
+	return c.read(res.Body)
+}
+
 // Refused sends a message that must be answered by status before any run, and
 // returns the answer's body.
 func (c *Client) Refused(text string, status int) string {
@@ -226,13 +238,18 @@ func (c *Client) Refused(text string, status int) string {
 
 func (c *Client) post(text string) *http.Response {
 	c.s.t.Helper()
-	c.runs++
 	c.messages = append(c.messages, agui.Message{
-		ID: fmt.Sprintf("%s-%d", c.name, c.runs), Role: agui.RoleUser, Content: agui.Text(text),
+		ID: fmt.Sprintf("%s-%d", c.name, c.runs+1), Role: agui.RoleUser, Content: agui.Text(text),
 	})
+	return c.send()
+}
+
+func (c *Client) send(resume ...agui.ResumeEntry) *http.Response {
+	c.s.t.Helper()
+	c.runs++
 	in := agui.RunAgentInput{
 		ThreadID: c.Thread, RunID: fmt.Sprintf("run-%s-%d", c.name, c.runs), ProtocolVersion: agui.ProtocolVersion,
-		State: c.state, Messages: c.messages, Tools: []agui.Tool{}, Context: []agui.Context{},
+		State: c.state, Messages: c.messages, Tools: []agui.Tool{}, Context: []agui.Context{}, Resume: resume,
 	}
 	if c.Base != "" {
 		in.ForwardedProps = jsondoc.MustFrom(map[string]any{"lockstep": map[string]any{"base": c.Base}})

@@ -200,6 +200,23 @@ func (s *Store) Compact(ctx context.Context, key thread.Key, head thread.Head, a
 	return nil
 }
 
+// Stale implements thread.Store.
+func (s *Store) Stale(ctx context.Context, before time.Time, limit int) ([]thread.Key, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var out []thread.Key
+	for key, l := range s.logs {
+		if l.updated.Before(before) {
+			out = append(out, key)
+		}
+	}
+	slices.SortFunc(out, func(a, b thread.Key) int { return s.logs[a].updated.Compare(s.logs[b].updated) })
+	return out[:min(len(out), limit)], nil
+}
+
 // List implements thread.Store.
 func (s *Store) List(ctx context.Context, agent, principal string, after thread.Listed, limit int) ([]thread.Listed, error) {
 	if err := ctx.Err(); err != nil {

@@ -128,6 +128,32 @@ func (s *Store) List(ctx context.Context, agent, principal string, after thread.
 	return out, nil
 }
 
+// Stale implements thread.Store.
+func (s *Store) Stale(ctx context.Context, before time.Time, limit int) ([]thread.Key, error) {
+	release, err := s.reader.connection(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	rows, err := s.reader.old.QueryContext(background, before.UnixMilli(), max(limit, 0))
+	if err != nil {
+		return nil, s.readError(ctx, thread.Key{}, err)
+	}
+	defer rows.Close()
+	var out []thread.Key
+	for rows.Next() {
+		var agent, principal, id []byte
+		if err := rows.Scan(&agent, &principal, &id); err != nil {
+			return nil, s.readError(ctx, thread.Key{}, err)
+		}
+		out = append(out, thread.Key{Agent: string(agent), Principal: string(principal), ID: string(id)})
+	}
+	if err := rows.Err(); err != nil {
+		return nil, s.readError(ctx, thread.Key{}, err)
+	}
+	return out, nil
+}
+
 // readError says which file could not be read, and that it was closed where
 // that is why.
 func (s *Store) readError(ctx context.Context, key thread.Key, err error) error {

@@ -27,6 +27,7 @@ type reader struct {
 	find *sql.Stmt
 	rows *sql.Stmt
 	list *sql.Stmt
+	old  *sql.Stmt
 
 	mu   sync.Mutex
 	logs map[thread.Key]*reading
@@ -67,6 +68,7 @@ func openReader(path string, connections int) (_ *reader, err error) {
 		&r.list: `SELECT thread, updated FROM logs
 			WHERE agent = ? AND principal = ? AND updated <= ? AND (updated < ? OR thread > ?)
 			ORDER BY updated DESC, thread LIMIT ?`,
+		&r.old: "SELECT agent, principal, thread FROM logs WHERE updated < ? ORDER BY updated LIMIT ?",
 	} {
 		if *stmt, err = r.db.Prepare(text); err != nil {
 			return nil, errors.Join(fmt.Errorf("sqlite: %s: %w", path, err), r.db.Close())

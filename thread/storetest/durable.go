@@ -286,9 +286,12 @@ func testKill(t *testing.T, d Durable, name string) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	rng := rand.New(rand.NewPCG(seed, 0))
-	path := filepath.Join(t.TempDir(), "store")
+	path := ""
 	var acked [childLogs]uint64
-	for range kills {
+	for n := range kills {
+		if n%20 == 0 { // a new store: its first moments are points to be killed at, too
+			path, acked = filepath.Join(t.TempDir(), "store"), [childLogs]uint64{}
+		}
 		for _, a := range kill(t, name, "write", path, rng.IntN(40)) {
 			acked[a.log] = a.head
 		}
@@ -299,7 +302,7 @@ func testKill(t *testing.T, d Durable, name string) {
 			acked[i] = head
 		}
 	}
-	t.Logf("%d kills, logs of %d entries", kills, acked)
+	t.Logf("%d kills, the last store has logs of %d entries", kills, acked)
 }
 
 // testCutLog: whatever part of the newest appends reached the disk before the

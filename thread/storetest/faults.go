@@ -220,3 +220,11 @@ func (f *Faults) List(ctx context.Context, agent, principal string, after thread
 	}
 	return f.store.List(ctx, agent, principal, after, limit)
 }
+
+// Stale implements thread.Store.
+func (f *Faults) Stale(ctx context.Context, before time.Time, limit int) ([]thread.Key, error) {
+	if err := f.reach(ctx); err != nil {
+		return nil, err
+	}
+	return f.store.Stale(ctx, before, limit)
+}

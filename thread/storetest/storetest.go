@@ -51,6 +51,7 @@ func Run(t *testing.T, open func(t *testing.T) thread.Store) {
 		{"CompactTailed", testCompactTailed},
 		{"List", testList},
 		{"ListPages", testListPages},
+		{"Stale", testStale},
 		{"ListWhileAppending", testListWhileAppending},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.run(t, open(t)) })
