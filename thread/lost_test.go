@@ -128,3 +128,72 @@ func TestS6EditOfAPredictedList(t *testing.T) {
 		}
 	})
 }
+
+// S2: a client that was cut off, came back as a viewer and saw the run end holds
+// what the run ended with. Its edit of one item of a list that was written
+// meanwhile is an edit of that item.
+func TestS2CutAndCameBack(t *testing.T) {
+	for name, c := range map[string]struct {
+		comesBack    bool
+		posted, want string
+	}{
+		"unchanged":           {true, `{"steps":[{"t":"chop"},{"t":"fry"},{"t":"eat"}]}`, `{"steps":[{"t":"chop"},{"t":"fry"},{"t":"eat"}]}`},
+		"an item":             {true, `{"steps":[{"t":"chop"},{"t":"bake"},{"t":"eat"}]}`, `{"steps":[{"t":"chop"},{"t":"bake"},{"t":"eat"}]}`},
+		"one more":            {true, `{"steps":[{"t":"chop"},{"t":"fry"},{"t":"eat"},{"t":"wash up"}]}`, `{"steps":[{"t":"chop"},{"t":"fry"},{"t":"eat"},{"t":"wash up"}]}`},
+		"one less":            {true, `{"steps":[{"t":"chop"},{"t":"eat"}]}`, `{"steps":[{"t":"chop"},{"t":"eat"}]}`},
+		"away, unchanged":     {false, `{"steps":[{"t":"chop"}]}`, `{"steps":[{"t":"chop"},{"t":"fry"},{"t":"eat"}]}`},
+		"away, an item":       {false, `{"steps":[{"t":"slice"}]}`, `{"steps":[{"t":"slice"},{"t":"fry"},{"t":"eat"}]}`},
+		"away, another place": {false, `{"steps":[{"t":"chop"}],"mine":1}`, `{"steps":[{"t":"chop"},{"t":"fry"},{"t":"eat"}],"mine":1}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newSetup(t, state.Config{
+					Initial: jsondoc.MustParse(`{"steps":[{"t":"boil"}]}`),
+					Predict: map[string]state.Prediction{"steps": {Tool: "plan", Argument: "steps"}},
+				}, thread.Options{})
+				defer s.close()
+				th := s.open("t")
+				defer th.Close()
+				m := agenttest.New(agenttest.Turn(
+					agenttest.Contents(&message.FunctionCallDelta{CallID: "c1", Name: "plan", Arguments: `{"steps":[{"t":"chop"},`}), agenttest.Wait(time.Minute),
+					agenttest.Contents(&message.FunctionCallDelta{CallID: "c1", Name: "plan", Arguments: `{"t":"fry"},{"t":"eat"}]}`})), agenttest.Turn(agenttest.Text("Done.")))
+				plan := toolOf("plan", func(context.Context) (any, error) { return "ok", nil })
+				r, err := th.Run(t.Context(), thread.Request{
+					Input: input("r1", user("u1", "go")), Agent: runOf(m.Agent(agent.Config{Tools: []tool.Tool{plan}})), Attach: true, Linger: -1,
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				client := agui.NewReducer(nil, jsondoc.Value{})
+				var at thread.Position
+				read := func(events func(func(*thread.Published, error) bool), until func(*thread.Published) bool) {
+					for p, err := range events {
+						if err != nil {
+							t.Fatal(err)
+						}
+						if p.Event != nil {
+							if err := client.Apply(p.Event); err != nil {
+								t.Fatal(err)
+							}
+						}
+						if at = p.Position(); until(p) {
+							return
+						}
+					}
+				}
+				read(r.Events(t.Context()), func(p *thread.Published) bool { return client.State().String() == `{"steps":[{"t":"chop"}]}` })
+				r.Leave()
+				if c.comesBack {
+					read(th.Follow(t.Context(), at), func(p *thread.Published) bool { _, ended := p.Event.(*agui.RunFinished); return ended })
+				}
+				r.Wait()
+				in := input("r2", append(client.Messages(), user("u2", "again"))...)
+				in.State = jsondoc.MustParse(c.posted)
+				s.run(th, talks(1).Agent(agent.Config{}), in)
+				if doc, _, _ := th.Doc(); doc.State.String() != c.want {
+					t.Errorf("the state is %s, want %s", doc.State, c.want)
+				}
+			})
+		})
+	}
+}

@@ -55,7 +55,7 @@ func (f *fold) readPosted(in *agui.RunAgentInput, tools []tool.Tool) posted {
 	case seen[0].unseenEnd():
 		// The client did not see the run's end: a value that it was shown
 		// during it, a prediction that was taken back since too, is an echo.
-		out.base = f.held(seen)
+		out.base = f.nearest(in.State, seen)
 		out.state, out.lost = state.Echo(in.State, out.base.View, f.shownTo(seen))
 	default:
 		out.base = seen[0].end
@@ -107,6 +107,29 @@ func (f *fold) seen(in *agui.RunAgentInput) []*runRecord {
 
 // unseenEnd reports whether the one who posted the run did not see its end.
 func (r *runRecord) unseenEnd() bool { return r.cut || r.last == 0 }
+
+// nearest are the documents that a client most likely holds whose newest run was
+// cut: those that were written to it last, or those that the run ended with, if
+// it came back as a viewer and saw the rest. What it posts tells them apart. An
+// edit of a list would be read wrongly on the others.
+func (f *fold) nearest(posted jsondoc.Value, seen []*runRecord) state.Doc {
+	held := f.held(seen)
+	if seen[0].last == 0 {
+		return held
+	}
+	end := seen[0].end
+	far := func(d state.Doc) int {
+		n := 0
+		for _, op := range jsondoc.Diff(d.View, posted, nil) {
+			n += len(op.Path) + op.Value.Size()
+		}
+		return n
+	}
+	if far(end) < far(held) {
+		return end
+	}
+	return held
+}
 
 // held are the documents that a client was shown last whose newest runs were cut:
 // what was written to it last of the newest one that it got a document of, or
