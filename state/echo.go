@@ -129,16 +129,3 @@ func committed(shown []Doc) bool {
 	}
 	return false
 }
-
-// putBack makes wanted at a place what shown has there.
-func putBack(shown, wanted jsondoc.Value, at jsondoc.Pointer) jsondoc.Value {
-	v, ok := shown.At(at)
-	if ok {
-		return set(wanted, at, v)
-	}
-	p := jsondoc.Patch{{Op: "remove", Path: at}}
-	if out, err := p.Apply(wanted, nil); err == nil {
-		return out
-	}
-	return wanted
-}
