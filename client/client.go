@@ -49,7 +49,7 @@ type Reconnect struct {
 	Tries int
 	// OnBreak is called before each wait, with what broke the connection and
 	// how long the wait is: to log it, or to show that the thread is offline.
-	// Nil: nobody is told.
+	// Several readers may call it at a time. Nil: nobody is told.
 	OnBreak func(err error, wait time.Duration)
 }
 

@@ -10,14 +10,14 @@ import (
 
 // Edited is what became of an edit or an undo.
 type Edited struct {
-	Position string
-	Revision uint64
+	Position string `json:"position"`
+	Revision uint64 `json:"revision"`
 	// Merged says that the state had moved since the edit's base, and both
 	// changes were kept.
-	Merged bool
+	Merged bool `json:"merged"`
 	// Conflicts, of an undo, are places that were changed since; they stay as
 	// they are.
-	Conflicts []Conflict
+	Conflicts []Conflict `json:"conflicts"`
 }
 
 // Patch changes the state on the server, at any time, during a run too, and

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -94,6 +95,21 @@ func (w *watcher) wantGapless(t *testing.T, witness *watcher) {
 	}
 }
 
+// resyncs counts the log's events and the new beginnings.
+func (w *watcher) resyncs() (events, beginnings int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, u := range w.updates {
+		switch {
+		case !u.Resync:
+			events++
+		case u.Position != "":
+			beginnings++
+		}
+	}
+	return events, beginnings
+}
+
 // position is the newest.
 func (w *watcher) position() string {
 	w.mu.Lock()
@@ -116,94 +132,152 @@ func (w *watcher) events() []agui.Event {
 
 // T3: whatever is cut, wherever, who follows is handed every event of the log
 // once and in order, and ends with the server's state and messages. The runs
-// that are started meanwhile over the same bad line are seen to their end, and a
-// second client's edits arrive.
+// that are started meanwhile over the same bad line are seen to their end, edits
+// arrive, and viewers come at any time. Under LOCKSTEP_LONG=1 ten times as often.
 func TestT3WhateverIsCut(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
-		cuts := rapid.SliceOfN(rapid.IntRange(0, 3000), 1, 12).Draw(rt, "cut after")
-		texts := rapid.SliceOfN(rapid.SampledFrom([]string{"hello", "write a short one", "write " + strings.Repeat("long ", 20)}), 1, 4).Draw(rt, "said")
-		edits := rapid.SliceOfN(rapid.IntRange(0, 40), 0, 4).Draw(rt, "edits after ticks")
-		bubble(t, func(t *testing.T) {
-			n := serveWriter(t, 20*time.Millisecond)
-			var mu sync.Mutex
-			n.cut = func() int {
-				mu.Lock()
-				defer mu.Unlock()
-				if len(cuts) == 0 {
-					return -1
-				}
-				at := cuts[0]
-				cuts = cuts[1:]
-				return at
+	rounds := 1
+	if os.Getenv("LOCKSTEP_LONG") == "1" {
+		rounds = 10
+	}
+	for range rounds {
+		rapid.Check(t, func(rt *rapid.T) {
+			plan := badDay{
+				cuts:  rapid.SliceOfN(rapid.IntRange(0, 3000), 1, 16).Draw(rt, "cut after"),
+				texts: rapid.SliceOfN(rapid.SampledFrom([]string{"hello", "write a short one", "write " + strings.Repeat("long ", 20)}), 1, 4).Draw(rt, "said"),
+				edits: rapid.SliceOfN(rapid.IntRange(0, 40), 0, 4).Draw(rt, "edits after"),
+				joins: rapid.SliceOfN(rapid.IntRange(0, 60), 0, 3).Draw(rt, "viewers come after"),
+				falls: rapid.SliceOfN(rapid.IntRange(0, 60), 0, 2).Draw(rt, "all lines break after"),
 			}
-			steady := n.steady(nil)
-			// The thread is there before anybody is cut: a line that breaks
-			// before the server has answered is an error, not a run.
-			first := steady.Thread("t")
-			say(t, first, "hello")
-			witness := watch(t, first)
-			synctest.Wait()
-
-			editor := steady.Thread("t")
-			done := make(chan struct{})
-			go func() {
-				defer close(done)
-				for i, ticks := range edits {
-					time.Sleep(time.Duration(ticks) * 7 * time.Millisecond)
-					edit := fmt.Sprintf(`{"title":"edit %d"}`, i)
-					if _, err := editor.Merge(t.Context(), jsondoc.MustParse(edit)); err != nil {
-						t.Errorf("edit %d: %v", i, err)
-					}
-				}
-			}()
-
-			c := n.shaky(nil)
-			th := c.Thread("t")
-			var follower *watcher
-			for range 100 { // its first connection may break before the answer
-				follower = watch(t, th)
-				synctest.Wait()
-				select {
-				case <-follower.done:
-					continue
-				default:
-				}
-				break
-			}
-			for _, text := range texts {
-				for {
-					events, err := collect(t.Context(), th, &client.RunOptions{Text: text, Attach: true})
-					if err != nil && len(events) == 0 {
-						continue // the request was cut, or its answer's head
-					}
-					var failed *client.RunError
-					if err != nil && !errors.As(err, &failed) {
-						t.Errorf("a run that had begun was lost: %v", err)
-					}
-					if len(events) > 0 && !ends(events[len(events)-1]) {
-						t.Errorf("the run's events are %s", kinds(events))
-					}
-					break
-				}
-			}
-			<-done
-			for range 100 { // a run whose answer was cut off goes on by itself
-				if s := hydrate(t, steady, "t"); s.Active == nil && follower.position() == s.Position {
-					break
-				}
-				time.Sleep(time.Second)
-			}
-
-			synctest.Wait()
-
-			truth := hydrate(t, steady, "t")
-			wantSame(t, th, truth)
-			if th.Position() != truth.Position {
-				t.Errorf("T3: the client is at %s, the server at %s", th.Position(), truth.Position)
-			}
-			follower.wantGapless(t, witness)
+			bubble(t, plan.play)
 		})
+	}
+}
+
+// badDay is what happens on a thread whose clients have a bad line. Times are in
+// ticks of 7 ms.
+type badDay struct {
+	cuts                []int // bytes after which each new connection breaks
+	texts               []string
+	edits, joins, falls []int
+}
+
+func (d badDay) play(t *testing.T) {
+	n := serveWriter(t, 20*time.Millisecond)
+	var mu sync.Mutex
+	n.cut = func() int {
+		mu.Lock()
+		defer mu.Unlock()
+		if len(d.cuts) == 0 {
+			return -1
+		}
+		at := d.cuts[0]
+		d.cuts = d.cuts[1:]
+		return at
+	}
+	// The thread is there before anybody is cut: a line that breaks before the
+	// server has answered is an error, not a run.
+	steady := n.steady(nil)
+	first := steady.Thread("t")
+	say(t, first, "hello")
+	witness := watch(t, first)
+	synctest.Wait()
+
+	later := func(ticks []int, do func(i int)) func() {
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			for i, n := range ticks {
+				time.Sleep(time.Duration(n) * 7 * time.Millisecond)
+				do(i)
+			}
+		}()
+		return func() { <-done }
+	}
+	editor := steady.Thread("t")
+	edited := later(d.edits, func(i int) {
+		edit := fmt.Sprintf(`{"title":"edit %d"}`, i)
+		for {
+			_, err := editor.Merge(t.Context(), jsondoc.MustParse(edit))
+			if err == nil {
+				return
+			}
+			if conflict := (*client.ConflictError)(nil); errors.As(err, &conflict) {
+				t.Errorf("edit %d: %v", i, err)
+				return
+			}
+			// All lines broke. The title may be set, and is set again.
+		}
 	})
+	join := func(th *client.Thread) *watcher {
+		for { // a first connection may break before the answer
+			w := watch(t, th)
+			synctest.Wait()
+			select {
+			case <-w.done:
+				continue
+			default:
+			}
+			return w
+		}
+	}
+	th := n.shaky(nil).Thread("t")
+	viewers := []*watcher{join(th)}
+	joined := later(d.joins, func(int) {
+		w := join(n.shaky(nil).Thread("t"))
+		mu.Lock()
+		viewers = append(viewers, w)
+		mu.Unlock()
+	})
+	fell := later(d.falls, func(int) { n.breakAll() })
+
+	for _, text := range d.texts {
+		for {
+			events, err := collect(t.Context(), th, &client.RunOptions{Text: text, Attach: true})
+			if err != nil && len(events) == 0 {
+				continue // the request was cut, or its answer's head
+			}
+			var failed *client.RunError
+			if err != nil && !errors.As(err, &failed) {
+				t.Errorf("a run that had begun was lost: %v", err)
+			}
+			if len(events) > 0 && !ends(events[len(events)-1]) {
+				t.Errorf("the run's events are %s", kinds(events))
+			}
+			break
+		}
+	}
+	edited()
+	joined()
+	fell()
+	all := append(viewers, witness)
+	behind := func(position string) bool {
+		for _, w := range all {
+			if w.position() != position {
+				return true
+			}
+		}
+		return false
+	}
+	for range 100 { // a run whose answer was cut off goes on by itself
+		if s := hydrate(t, steady, "t"); s.Active == nil && !behind(s.Position) {
+			break
+		}
+		time.Sleep(time.Second)
+	}
+	synctest.Wait()
+
+	truth := hydrate(t, steady, "t")
+	for _, w := range all {
+		wantSame(t, w.thread, truth)
+		if w.thread.Position() != truth.Position {
+			t.Errorf("T3: a client is at %s, the server at %s", w.thread.Position(), truth.Position)
+		}
+	}
+	if _, resyncs := witness.resyncs(); resyncs == 0 {
+		for _, w := range viewers {
+			w.wantGapless(t, witness)
+		}
+	}
 }
 
 func ends(e agui.Event) bool {

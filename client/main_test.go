@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"flag"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -27,7 +29,15 @@ import (
 	"github.com/lockstep-go/lockstep/tool/functool"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if os.Getenv("LOCKSTEP_LONG") != "1" {
+		// Half of rapid's own number; -rapid.checks on the command line counts.
+		if err := flag.Set("rapid.checks", "50"); err != nil {
+			panic(err)
+		}
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // address is where a network's server is.
 const address = "http://agent.test/"

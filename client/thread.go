@@ -59,7 +59,7 @@ func (t *Thread) Decode(into any) error { return t.State().Decode(into) }
 
 // SetState changes the state here. It reaches the server with the next run, as
 // an edit of what is shown now: what others change until then stays. Patch and
-// Update change it at once.
+// Update change it at once. An absent value takes an edit back that waits.
 func (t *Thread) SetState(v jsondoc.Value) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

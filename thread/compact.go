@@ -267,6 +267,7 @@ func (t *Thread) forget(ctx context.Context) error {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.gone = gone{head: t.fold.head, ring: t.ring}
 	t.fold, t.ring, t.mine = fold{head: Head{Epoch: newEpoch()}}, ring{}, ""
 	t.planExpiry()
 	close(t.grown)

@@ -221,7 +221,7 @@ func (f *fold) editBase(base string, now state.Doc) (state.Doc, uint64, error) {
 	}
 	if strings.Contains(base, "-") {
 		pos, err := ParsePosition(base)
-		if err != nil || !f.exact(pos) {
+		if err != nil || !f.exact(pos) || pos.Seq < f.floor {
 			return state.Doc{}, 0, fmt.Errorf("%q is no position of this thread that an edit can be made on", base)
 		}
 		if pos == f.head {

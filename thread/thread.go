@@ -162,6 +162,7 @@ type Thread struct {
 	mine    string // the run that this process drives; moves under writing
 	broken  error  // a *LostError: the end of a run could not be stored
 	ring    ring
+	gone    gone          // the log before it was forgotten
 	grown   chan struct{} // closed and made anew when the log grows
 	driver  *driver       // of the active run, when it runs here
 

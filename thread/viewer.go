@@ -79,6 +79,21 @@ func (r *ring) behind(seq, head uint64) (list []*Published, ok bool) {
 	return r.list[i:len(r.list):len(r.list)], true
 }
 
+// gone is the end of a log that was forgotten. Viewers that had not come to it
+// yet still see how its last run ended.
+type gone struct {
+	head Head
+	ring ring
+}
+
+func (g gone) behind(epoch string, seq uint64) []*Published {
+	if g.head.Epoch != epoch {
+		return nil
+	}
+	list, _ := g.ring.behind(seq, g.head.Seq)
+	return list
+}
+
 // ErrForgotten ends the bodies of a thread's viewers when the thread is
 // forgotten.
 var ErrForgotten = errors.New("thread: the thread was forgotten")
@@ -98,7 +113,13 @@ func (t *Thread) Follow(ctx context.Context, after Position) iter.Seq2[*Publishe
 		for {
 			t.mu.Lock()
 			if t.fold.head.Epoch != after.Epoch {
+				rest := t.gone.behind(after.Epoch, seq)
 				t.mu.Unlock()
+				for _, p := range rest {
+					if !yield(p, nil) {
+						return
+					}
+				}
 				yield(nil, ErrForgotten)
 				return
 			}

@@ -3,10 +3,13 @@ package main
 import (
 	"bytes"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/lockstep-go/lockstep/agui"
 	"github.com/lockstep-go/lockstep/jsondoc"
 )
 
@@ -164,4 +167,40 @@ func TestDifference(t *testing.T) {
 			t.Errorf("a line of %d characters", len([]rune(line)))
 		}
 	}
+}
+
+// A server of another make has no threads: an edit goes out with the next
+// message, and everything else says what is wrong in one line.
+func TestChatForeignServer(t *testing.T) {
+	var posted []*agui.RunAgentInput
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodPost || r.URL.Path != "/" {
+			http.NotFound(w, r)
+			return
+		}
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		in, err := agui.DecodeInput(body, nil)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		posted = append(posted, in)
+		w.Header().Set("Content-Type", "text/event-stream")
+		io.WriteString(w, `data: {"type":"RUN_STARTED","threadId":"t","runId":"r"}
+
+data: {"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":{"type":"interrupt","interrupts":[{"id":"i","reason":"confirmation"}]}}
+
+`)
+	}))
+	defer srv.Close()
+	out := talk(t, 0, srv.URL, `--state {"a":1}`, `:edit /b "x"`, "hello", "n", "maybe")
+	wantIn(t, out, "[Edit goes out with the next message]\n  /b: \"x\" (new)\n", "hello", "[Run Paused]", "The agent proposes a change.", "Approve? [y/n]: n\n", "[Run Paused]", "Approve? [y/n]: maybe\nAnswer y or n.\n", "Approve? [y/n]: ")
+	if len(posted) != 2 || posted[0].State.String() != `{"a":1,"b":"x"}` || len(posted[1].Resume) != 1 || posted[1].Resume[0].Payload.String() != `{"approved":false}` {
+		t.Errorf("%d posts", len(posted))
+	}
+	out = talk(t, 1, srv.URL, ":undo")
+	wantIn(t, out, "[Error: the server answered 404 Not Found")
 }

@@ -18,10 +18,9 @@ import (
 	"github.com/lockstep-go/lockstep/message"
 )
 
+// talk sends each line to the agent and tracks the state by what it tells.
 func talk(ctx context.Context, remote *agent.Agent, in io.Reader, out io.Writer) error {
-	session := new(agent.Session) // one conversation
-	state := jsondoc.Object()     // the state, tracked here
-
+	session, state := new(agent.Session), jsondoc.Object()
 	const prompt = "\nUser (:q to quit, :state to show state): "
 	lines := bufio.NewScanner(in)
 	for fmt.Fprint(out, prompt); lines.Scan(); fmt.Fprint(out, prompt) {
@@ -31,28 +30,23 @@ func talk(ctx context.Context, remote *agent.Agent, in io.Reader, out io.Writer)
 		case ":q", "quit":
 			return nil
 		case ":state":
-			fmt.Fprintf(out, "\nCurrent state: %s\n", state)
-			continue
 		default:
-			fmt.Fprintln(out)
 			for update, err := range remote.RunText(ctx, line, agent.WithSession(session)) {
 				if err != nil {
 					return err
 				}
 				fmt.Fprint(out, update) // its text
 				for _, content := range update.Contents {
-					data, ok := content.(*message.DataContent)
-					if !ok {
-						continue
+					if data, ok := content.(*message.DataContent); ok {
+						fmt.Fprintf(out, "\n[%s]\n", data.MediaType)
+						if state, err = apply(state, data); err != nil {
+							return err
+						}
 					}
-					if state, err = apply(state, data); err != nil {
-						return err
-					}
-					fmt.Fprintf(out, "\n[%s]\n", map[bool]string{true: "State Snapshot Received", false: "State Delta Applied"}[data.MediaType == message.MediaTypeJSON])
 				}
 			}
-			fmt.Fprintf(out, "\n\nCurrent state: %s\n", state)
 		}
+		fmt.Fprintf(out, "\nCurrent state: %s\n", state)
 	}
 	return lines.Err()
 }
@@ -60,26 +54,18 @@ func talk(ctx context.Context, remote *agent.Agent, in io.Reader, out io.Writer)
 // apply applies what an update says about the state: a snapshot replaces it, a
 // patch changes it. client.SessionState(session) has the same at a run's end.
 func apply(state jsondoc.Value, data *message.DataContent) (jsondoc.Value, error) {
-	switch data.MediaType {
-	case message.MediaTypeJSON:
+	if data.MediaType == message.MediaTypeJSON {
 		return jsondoc.Parse(data.Data, nil)
-	case message.MediaTypeJSONPatch:
-		patch, err := jsondoc.ParsePatch(data.Data)
-		if err != nil {
-			return state, err
-		}
-		return patch.Apply(state, nil)
 	}
-	return state, nil
+	patch, err := jsondoc.ParsePatch(data.Data)
+	if err != nil {
+		return state, err
+	}
+	return patch.Apply(state, nil)
 }
 
 func main() {
-	url := os.Getenv("AGUI_SERVER_URL")
-	if url == "" {
-		url = "http://127.0.0.1:8080/" // any example, such as recipe
-	}
-	fmt.Printf("Connecting to AG-UI server at: %s\n", url)
-	remote := client.NewAgent(url, &client.AgentConfig{Config: agent.Config{
+	remote := client.NewAgent("http://127.0.0.1:8080/", &client.AgentConfig{Config: agent.Config{
 		Name:         "ClientAgent",
 		Instructions: "You are a helpful assistant.",
 	}})

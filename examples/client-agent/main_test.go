@@ -51,23 +51,19 @@ Current state: {}
 
 User (:q to quit, :state to show state): 
 User (:q to quit, :state to show state): 
+[application/json]
 
-[State Snapshot Received]
+[application/json-patch+json]
 
-[State Delta Applied]
+[application/json-patch+json]
 
-[State Delta Applied]
-
-[State Snapshot Received]
+[application/json]
 The tool write_document answered: Document written.
-
 Current state: {"document":"Once there was a dragon."}
 
 User (:q to quit, :state to show state): 
-
-[State Snapshot Received]
+[application/json]
 Hello! I am a scripted model: I answer from fixed rules, without a key and without a network. What can I do for you?
-
 Current state: {"document":"Once there was a dragon."}
 
 User (:q to quit, :state to show state): `

@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -33,10 +34,9 @@ func update(ctx context.Context, remote *agent.Agent, out io.Writer) error {
 	})
 }
 
-// older does the same in the way of programs that were written before there were
-// carriers: JSON data in a system message. It is deprecated.
+// older does it in the way of older programs: JSON in a system message. Deprecated.
 func older(ctx context.Context, remote *agent.Agent, out io.Writer) error {
-	state, err := jsondoc.From(Dashboard{SelectedTab: "costs"}) // an empty one is {}, not null
+	state, err := jsondoc.From(Dashboard{SelectedTab: "costs"})
 	if err != nil {
 		return err
 	}
@@ -68,10 +68,8 @@ func run(ctx context.Context, remote *agent.Agent, out io.Writer, messages []*me
 }
 
 func main() {
-	remote := client.NewAgent("http://127.0.0.1:8080/", nil)
-	for _, ask := range []func(context.Context, *agent.Agent, io.Writer) error{update, older} {
-		if err := ask(context.Background(), remote, os.Stdout); err != nil {
-			log.Fatal(err)
-		}
+	ctx, remote := context.Background(), client.NewAgent("http://127.0.0.1:8080/", nil)
+	if err := errors.Join(update(ctx, remote, os.Stdout), older(ctx, remote, os.Stdout)); err != nil {
+		log.Fatal(err)
 	}
 }

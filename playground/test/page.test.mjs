@@ -80,7 +80,7 @@ describe("the page", { concurrency: 4 }, () => {
     await page.shot("04 a value is edited");
     await page.keyboard.press("Enter");
     await page.value("Title").getByText("Our carbonara").waitFor();
-    await page.locator(".tag", { hasText: "you" }).waitFor();
+    await page.locator(".tag", { hasText: "you" }).waitFor({ state: "attached" });
     // Escape leaves a value as it was.
     await page.value("Skill level").click();
     await page.locator(".editor textarea").fill("Nobody's");
@@ -122,7 +122,7 @@ describe("the page", { concurrency: 4 }, () => {
 
     await page.change("Cooking time", "45 min");
     await other.value("Cooking time").getByText("45 min").waitFor();
-    await other.locator(".tag", { hasText: "another viewer" }).waitFor();
+    await other.locator(".tag", { hasText: "another viewer" }).waitFor({ state: "attached" });
     await other.shot("05 another viewer's edit");
 
     // Both begin to edit the title; one is first.
@@ -389,7 +389,7 @@ describe("when something is wrong", { concurrency: 3 }, () => {
       });
       assert.equal(edit.status, 200);
       line.down = false;
-      await page.getByRole("button", { name: "Try now" }).click();
+      await page.getByRole("button", { name: "Try now" }).press("Enter");
       await page.value("Title").getByText("Missed").waitFor();
       await page.locator(".banner").waitFor({ state: "detached" });
     },

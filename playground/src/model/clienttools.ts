@@ -111,7 +111,10 @@ function* closings(source: string): Generator<string> {
       continue;
     }
     if (c === '"') inString = true;
-    else if (c === "{" || c === "[") open.push(c === "{" ? "}" : "]");
+    else if (c === "{" || c === "[") {
+      open.push(c === "{" ? "}" : "]");
+      cuts.push(source.slice(0, i + 1) + open.toReversed().join(""));
+    }
     else if (c === "}" || c === "]") open.pop();
     else if (c === ",") cuts.push(source.slice(0, i) + open.toReversed().join(""));
   }

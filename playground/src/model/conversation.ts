@@ -80,6 +80,7 @@ export class Conversation {
   private readonly own: OwnEdit[] = [];
   private shared: unknown = {};
   private frame = 0;
+  private timer = 0;
   private posting = false;
   private noticed = 0;
   private closed = false;
@@ -355,14 +356,16 @@ export class Conversation {
 
   /** Draws soon, and once for all that comes until then. */
   private draw(): void {
-    if (this.frame !== 0 || this.closed) return;
-    // A page in the background gets no frames.
-    if (document.hidden) this.frame = window.setTimeout(() => this.drawNow(), 50);
-    else this.frame = requestAnimationFrame(() => this.drawNow());
+    if (this.timer !== 0 || this.closed) return;
+    // With the next frame; a page in the background may wait long for one.
+    this.frame = requestAnimationFrame(() => this.drawNow());
+    this.timer = window.setTimeout(() => this.drawNow(), 100);
   }
 
   private drawNow(): void {
-    this.frame = 0;
+    cancelAnimationFrame(this.frame);
+    clearTimeout(this.timer);
+    this.timer = 0;
     const { agent } = this;
     this.shared = share(this.shared, agent.state);
     batch(() => {

@@ -1,0 +1,244 @@
+// What the page computes, without a browser. The sources are TypeScript, so Vite
+// loads them, as it does for the page.
+import test, { after, before, describe } from "node:test";
+import assert from "node:assert/strict";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import jsonpatch from "fast-json-patch";
+import { createServer } from "vite";
+
+const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "..");
+const m = {};
+let vite;
+before(async () => {
+  vite = await createServer({ root, configFile: path.join(root, "vite.config.ts"), appType: "custom", logLevel: "error", server: { middlewareMode: true, hmr: false, ws: false, watch: null }, optimizeDeps: { noDiscovery: true } });
+  for (const name of ["json/diff", "json/patch", "json/pointer", "model/marks", "model/timeline", "model/clienttools", "model/approvals"]) {
+    m[name.split("/")[1]] = await vite.ssrLoadModule(`/src/${name}.ts`);
+  }
+});
+after(() => vite.close());
+
+/** Numbers that look drawn, and are the same each time. */
+function drawing(seed) {
+  return (n) => (seed = (seed * 1103515245 + 12345) % 2147483648) % n;
+}
+
+function document(draw, depth = 0) {
+  const kind = draw(depth < 3 ? 6 : 4);
+  if (kind === 4) return Array.from({ length: draw(4) }, () => document(draw, depth + 1));
+  if (kind === 5) return Object.fromEntries(Array.from({ length: draw(4) }, (_, i) => [["a", "b/c", "", "d~e"][i], document(draw, depth + 1)]));
+  return [null, draw(5), ["", "x", "long enough"][draw(3)], draw(2) === 0][kind];
+}
+
+describe("patches", () => {
+  test("apply does what the official client's library does, and changes nothing in place", () => {
+    const draw = drawing(7);
+    for (let i = 0; i < 500; i++) {
+      const [a, b] = [document(draw), document(draw)];
+      if (typeof a !== "object" || typeof b !== "object" || a === null || b === null || Array.isArray(a) !== Array.isArray(b)) continue;
+      const patch = jsonpatch.compare(a, b);
+      const copy = structuredClone(a);
+      assert.deepEqual(m.patch.apply(a, patch), b);
+      assert.deepEqual(a, copy);
+    }
+  });
+
+  for (const [name, doc, op, want] of [
+    ["append", { l: [1] }, { op: "add", path: "/l/-", value: 2 }, { l: [1, 2] }],
+    ["insert", { l: [1, 3] }, { op: "add", path: "/l/1", value: 2 }, { l: [1, 2, 3] }],
+    ["the whole", { a: 1 }, { op: "replace", path: "", value: 5 }, 5],
+    ["null is a value", { a: 1 }, { op: "replace", path: "/a", value: null }, { a: null }],
+    ["move", { a: { b: 1 }, c: 2 }, { op: "move", from: "/a/b", path: "/d" }, { a: {}, c: 2, d: 1 }],
+    ["copy", { a: [1] }, { op: "copy", from: "/a", path: "/b" }, { a: [1], b: [1] }],
+    ["escapes", { "a/b": { "c~d": 1 } }, { op: "remove", path: "/a~1b/c~0d" }, { "a/b": {} }],
+  ]) {
+    test(name, () => assert.deepEqual(m.patch.apply(doc, [op]), want));
+  }
+
+  for (const [name, doc, op] of [
+    ["nothing to replace", {}, { op: "replace", path: "/a", value: 1 }],
+    ["nothing to remove", { l: [] }, { op: "remove", path: "/l/0" }],
+    ["no such parent", {}, { op: "add", path: "/a/b", value: 1 }],
+    ["an index that is none", { l: [1] }, { op: "add", path: "/l/01", value: 1 }],
+    ["an inherited member", {}, { op: "remove", path: "/toString" }],
+    ["a test that fails", { a: 1 }, { op: "test", path: "/a", value: 2 }],
+  ]) {
+    test(`refused: ${name}`, () => assert.throws(() => m.patch.apply(doc, [op])));
+  }
+
+  test("what did not change is shared", () => {
+    const a = { x: { y: [1, 2] }, z: [{ q: 1 }] };
+    const b = m.patch.apply(a, [{ op: "replace", path: "/x/y/0", value: 5 }]);
+    assert.equal(b.z, a.z);
+    const again = m.patch.share(a, structuredClone(a));
+    assert.equal(again, a);
+    const next = m.patch.share(a, { x: { y: [1, 3] }, z: [{ q: 1 }] });
+    assert.equal(next.z, a.z);
+    assert.deepEqual(next.x, { y: [1, 3] });
+  });
+});
+
+describe("differences", () => {
+  test("no difference where two are equal, and the right ones where not", () => {
+    const draw = drawing(3);
+    for (let i = 0; i < 500; i++) {
+      const [a, b] = [document(draw), document(draw)];
+      assert.deepEqual(m.diff.changes(a, structuredClone(a)), []);
+      const list = m.diff.changes(a, b);
+      assert.equal(list.length === 0, m.patch.same(a, b));
+      for (const c of list) {
+        if ("after" in c) assert.deepEqual(m.pointer.at(b, c.path), c.after);
+        else assert.ok("before" in c);
+      }
+    }
+  });
+
+  test("an item in the middle is one change", () => {
+    assert.deepEqual(m.diff.changes({ l: ["a", "c"] }, { l: ["a", "b", "c"] }), [{ path: "/l/1", after: "b" }]);
+    assert.deepEqual(m.diff.changes({ l: ["a", "b", "c"] }, { l: ["a", "c"] }), [{ path: "/l/1", before: "b" }]);
+    assert.deepEqual(m.diff.changes({ l: [{ n: 1 }, { n: 2 }] }, { l: [{ n: 1 }, { n: 3 }] }), [{ path: "/l/1/n", before: 2, after: 3 }]);
+  });
+
+  test("words add up to both texts", () => {
+    const draw = drawing(11);
+    const text = () => Array.from({ length: draw(12) }, () => ["the ", "fox\n", "ran ", "home. "][draw(4)]).join("");
+    for (let i = 0; i < 300; i++) {
+      const [a, b] = [text(), text()];
+      const pieces = m.diff.words(a, b);
+      assert.equal(pieces.filter((p) => p.kind !== "new").map((p) => p.text).join(""), a);
+      assert.equal(pieces.filter((p) => p.kind !== "gone").map((p) => p.text).join(""), b);
+    }
+    assert.deepEqual(m.diff.words("a fox ran", "a dragon ran").map((p) => `${p.kind} ${p.text}`), ["same a ", "gone fox", "new dragon", "same  ran"]);
+  });
+
+  test("texts that are too long to compare word by word are shown one after the other", () => {
+    const long = (w) => `${w} `.repeat(3000);
+    assert.deepEqual(m.diff.words(long("a"), long("b")).map((p) => p.kind).filter((k) => k !== "same"), ["gone", "new"]);
+  });
+});
+
+describe("marks", () => {
+  test("an item that comes or goes takes the marks behind it along", () => {
+    const doc = { l: ["a", "b", "c"] };
+    let marks = new m.marks.Marks().patched([{ op: "replace", path: "/l/1", value: "B" }], doc, "you");
+    assert.equal(marks.get("/l/1").who, "you");
+    marks = marks.patched([{ op: "add", path: "/l/0", value: "z" }], doc, "agent");
+    assert.equal(marks.get("/l/0").who, "agent");
+    assert.equal(marks.get("/l/1"), undefined);
+    assert.equal(marks.get("/l/2").who, "you");
+    marks = marks.patched([{ op: "remove", path: "/l/0" }], { l: ["z", "a", "B", "c"] }, "viewer");
+    assert.equal(marks.get("/l/1").who, "you");
+    assert.equal(marks.get("/l").who, "viewer");
+    assert.equal(marks.newest("/l").who, "viewer");
+  });
+
+  test("an item that is appended is marked where it is", () => {
+    const marks = new m.marks.Marks().patched([{ op: "add", path: "/l/-", value: 1 }], { l: [0] }, "agent");
+    assert.equal(marks.get("/l/1").who, "agent");
+  });
+
+  test("few changes are worth a word, many or predicted ones are not", () => {
+    const doc = { a: 0, b: 0, c: 0, d: 0 };
+    const patch = (names) => [...names].map((n) => ({ op: "replace", path: `/${n}`, value: 1 }));
+    assert.equal(new m.marks.Marks().patched(patch("a"), doc, "you").get("/a").said, true);
+    assert.equal(new m.marks.Marks().patched(patch("abcd"), doc, "you").get("/a").said, false);
+    assert.equal(new m.marks.Marks().patched(patch("a"), doc, "agent", true).get("/a").said, false);
+  });
+});
+
+describe("the timeline", () => {
+  const delta = (call, value, predicted = true) => ({
+    type: "STATE_DELTA",
+    delta: [{ op: "add", path: "/x", value }],
+    metadata: { lockstep: { position: "e-1", revision: 1, by: "agent", call, predicted } },
+  });
+  const events = [
+    { type: "RUN_STARTED", threadId: "t", runId: "r", input: { messages: [{ id: "1", role: "user", content: "hello" }] } },
+    { type: "STATE_SNAPSHOT", snapshot: { a: 1 } },
+    { type: "TOOL_CALL_START", toolCallId: "c", toolCallName: "write" },
+    { type: "TOOL_CALL_ARGS", toolCallId: "c", delta: '{"x":' },
+    delta("c", 1),
+    { type: "TOOL_CALL_ARGS", toolCallId: "c", delta: "12}" },
+    delta("c", 12),
+    { type: "TOOL_CALL_END", toolCallId: "c" },
+    delta("c", 13, false),
+    { type: "RUN_FINISHED", threadId: "t", runId: "r" },
+  ];
+  const filled = () => {
+    const t = new m.timeline.Timeline();
+    for (const e of events) t.add(e, 0);
+    return t;
+  };
+
+  test("what only goes on is one line, however it is interleaved", () => {
+    const lines = filled().entries.map((e) => `${e.title} ${e.count} ${e.detail}`.trim());
+    assert.deepEqual(lines, ["Run started 1 hello", "State 1 1", "Tool called 1 write", 'Arguments 2 {"x":12}', "State changed 2 X", "Arguments complete 1", "State changed 1 X", "Run finished 1"]);
+  });
+
+  test("the state at each point, asked for in any order", () => {
+    const want = [undefined, { a: 1 }, { a: 1 }, { a: 1 }, { a: 1, x: 1 }, { a: 1, x: 1 }, { a: 1, x: 12 }, { a: 1, x: 12 }, { a: 1, x: 13 }, { a: 1, x: 13 }];
+    const t = filled();
+    want.forEach((state, n) => assert.deepEqual(t.stateAt(n), state, `forward ${n}`));
+    want.toReversed().forEach((state, i) => assert.deepEqual(t.stateAt(want.length - 1 - i), state, `backward ${i}`));
+    assert.deepEqual(t.stateAtRunStart(0), { a: 1 });
+  });
+
+  test("the oldest go where there are too many, and numbers stay", () => {
+    const t = filled();
+    for (let i = 0; i < 20_000; i++) t.add({ type: "CUSTOM", name: "n", value: i });
+    assert.ok(t.start > 0);
+    assert.equal(t.event(t.length - 1).value, 19_999);
+    assert.equal(t.event(0), undefined);
+    assert.ok(t.entries.every((e) => e.last >= t.start));
+    assert.equal(t.stateAt(t.length - 1), undefined);
+  });
+});
+
+describe("calls", () => {
+  test("arguments can be read at every cut", () => {
+    const full = { steps: [{ description: 'say "hi"', n: 1 }, { description: "b, c" }], done: true };
+    const text = JSON.stringify(full);
+    let most = 0;
+    for (let i = 0; i <= text.length; i++) {
+      const got = m.clienttools.argumentsOf({ id: "c", name: "t", text: text.slice(0, i) });
+      const steps = got.steps ?? [];
+      assert.ok(steps.length >= most, `at ${i}: ${steps.length} after ${most}`);
+      most = steps.length;
+      steps.forEach((s, n) => assert.ok(s.description === undefined || full.steps[n].description.startsWith(s.description)));
+    }
+    assert.deepEqual(m.clienttools.argumentsOf({ id: "c", name: "t", text }), full);
+  });
+
+  test("what waits for a decision", () => {
+    const messages = [
+      { id: "1", role: "user", content: "write" },
+      { id: "2", role: "assistant", toolCalls: [{ id: "w", type: "function", function: { name: "write_document", arguments: '{"document":"b"}' } }] },
+      { id: "3", role: "tool", toolCallId: "w", content: "Waiting for approval." },
+      { id: "4", role: "assistant", toolCalls: [{ id: "k", type: "function", function: { name: "confirm_changes", arguments: "{}" } }] },
+    ];
+    const base = { interrupts: [], messages, running: false, before: { document: "a" }, after: { document: "b" }, predicted: ["/document"] };
+    const [older, ...more] = m.approvals.approvals(base);
+    assert.equal(more.length, 0);
+    assert.deepEqual([older.id, older.older, older.call.id], ["k", true, "w"]);
+    assert.deepEqual(older.changes, [{ path: "/document", before: "a", after: "b" }]);
+    assert.deepEqual(m.approvals.approvals({ ...base, running: true }), []);
+    // Listed as an interrupt too, after a reload: one question, not two.
+    const [listed, ...others] = m.approvals.approvals({ ...base, interrupts: [{ id: "k", reason: "tool_call", toolCallId: "w", message: "Shall it?" }] });
+    assert.equal(others.length, 0);
+    assert.deepEqual([listed.title, listed.older, listed.call.id], ["Shall it?", false, "w"]);
+    // Answered, or passed over by a new message: nothing waits.
+    assert.deepEqual(m.approvals.approvals({ ...base, messages: [...messages, { id: "5", role: "tool", toolCallId: "k", content: "{}" }] }), []);
+    assert.deepEqual(m.approvals.approvals({ ...base, messages: [...messages, { id: "5", role: "user", content: "no" }] }), []);
+  });
+});
+
+describe("words for places", () => {
+  for (const [path, want] of [
+    ["", "Everything"],
+    ["/recipe/special_preferences", "Recipe › Special preferences"],
+    ["/recipe/ingredients/0/name", "Recipe › Ingredients › 1 › Name"],
+    ["/a~1b/cookTime", "A/b › Cook Time"],
+  ]) {
+    test(path || "the whole", () => assert.equal(m.pointer.place(path), want));
+  }
+});
