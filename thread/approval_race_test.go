@@ -531,7 +531,7 @@ func TestT5ExactlyOnce(t *testing.T) {
 
 // The same on a file, in real time.
 func TestT5ExactlyOnceInAFile(t *testing.T) {
-	schedules := uint64(8)
+	schedules := uint64(4)
 	if os.Getenv("LOCKSTEP_LONG") != "" {
 		schedules = 60
 	}
