@@ -149,6 +149,11 @@ func TestConfirmChanges(t *testing.T) {
 				s.shows(`{"document":"old"}`, `{"document":"new text"}`)
 
 				s.restart()
+				before := s.client.State()
+				s.reload()
+				if s.pending != nil || !jsondoc.Equal(s.client.State(), before) {
+					t.Errorf("an attach shows %s and offers %v: the older way has no interrupts", s.client.State(), s.pending)
+				}
 				s.prompt()
 				placeholder := all[*agui.ToolCallResult](asked)[0].MessageID
 				done := c.answer(s, id)

@@ -148,7 +148,6 @@ func postBack(t *testing.T, keep bool, posts []postPlan) error {
 type studio struct {
 	t     *testing.T
 	store *tap
-	model *state.Model
 	s     *setup
 	th    *thread.Thread
 	n     int // for values that nobody had before

@@ -151,7 +151,7 @@ func TestStoreAwayForAWhile(t *testing.T) {
 		time.Sleep(2500 * time.Millisecond)
 		store.Down(true)
 		began := time.Now()
-		if _, err := th.Edit(t.Context(), thread.Edit{Merge: jsondoc.MustParse(`{"mine":1}`)}); code3(err) != agui.CodeStoreUnavailable {
+		if _, err := th.Edit(t.Context(), thread.Edit{Merge: jsondoc.MustParse(`{"mine":1}`)}); errorCode(err) != agui.CodeStoreUnavailable {
 			t.Errorf("an edit while the store is away: %v", err)
 		}
 		// Who edits waits a tenth of what a run does; but the run was first.
@@ -173,7 +173,7 @@ func TestStoreAwayForAWhile(t *testing.T) {
 	})
 }
 
-func code3(err error) string {
+func errorCode(err error) string {
 	if e := (*agui.Error)(nil); errors.As(err, &e) {
 		return e.Code
 	}
@@ -240,7 +240,7 @@ func TestStoreAwayForGood(t *testing.T) {
 				}
 
 				if c.lost { // nothing works, and nothing hangs
-					if _, err := s.threads.Open(t.Context(), aKey, s.model); code3(err) != agui.CodeStoreUnavailable {
+					if _, err := s.threads.Open(t.Context(), aKey, s.model); errorCode(err) != agui.CodeStoreUnavailable {
 						t.Errorf("opened without a store: %v", err)
 					}
 				}
@@ -279,7 +279,7 @@ func TestStoreLosesTheAnswer(t *testing.T) {
 		store.Delay(time.Second)
 		time.Sleep(1500 * time.Millisecond)
 		store.Down(true)
-		if err := <-answered; code3(err) != agui.CodeStoreUnavailable {
+		if err := <-answered; errorCode(err) != agui.CodeStoreUnavailable {
 			t.Fatalf("error %v", err)
 		}
 		store.Down(false)

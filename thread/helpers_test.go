@@ -14,7 +14,6 @@ import (
 	"github.com/lockstep-go/lockstep/message"
 	"github.com/lockstep-go/lockstep/state"
 	"github.com/lockstep-go/lockstep/thread"
-	"github.com/lockstep-go/lockstep/thread/memory"
 )
 
 // newSetupOn is newSetup on a store of the test's.
@@ -24,15 +23,6 @@ func newSetupOn(t *testing.T, store thread.Store, cfg state.Config, opts thread.
 	opts.Metrics = &s.metrics
 	s.threads = thread.New(store, &opts)
 	return s
-}
-
-// numbered makes ids that are the same in every run of a test: msg-1, msg-2 …
-func numbered() func(string) string {
-	counts := map[string]int{}
-	return func(prefix string) string {
-		counts[prefix]++
-		return fmt.Sprintf("%s-%d", prefix, counts[prefix])
-	}
 }
 
 // run starts a run, reads it to its end and waits until nothing of it is left.
@@ -145,5 +135,3 @@ func encoded(messages []agui.Message) string {
 }
 
 var aKey = thread.Key{Agent: "a", ID: "t"}
-
-var _ thread.Store = (*memory.Store)(nil)

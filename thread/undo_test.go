@@ -179,7 +179,7 @@ func TestUndoRefused(t *testing.T) {
 		}
 	}
 	refused("nothing")
-	s.run(th, writes2("one"), input("r1", user("u1", "go")))
+	s.run(th, writesAtOnce("one"), input("r1", user("u1", "go")))
 	hang := agenttest.New(agenttest.Turn(agenttest.Hang())).Agent(agent.Config{})
 	r, err := s.start(th, hang, input("r2", user("u2", "go")))
 	if err != nil {
@@ -212,7 +212,7 @@ func TestUndoRefused(t *testing.T) {
 	refused("nothing")
 }
 
-func writes2(text string) *agent.Agent {
+func writesAtOnce(text string) *agent.Agent {
 	return agenttest.New(agenttest.Turn(agenttest.Call("c1", "write", `{"document":"`+text+`"}`)), agenttest.Turn(agenttest.Text("Done."))).
 		Agent(agent.Config{Tools: []tool.Tool{writer("ok", nil)}})
 }

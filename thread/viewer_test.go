@@ -26,13 +26,13 @@ func TestT3SlowViewerIsSentAway(t *testing.T) {
 	defer s.close()
 	th := s.open("t")
 	defer th.Close()
-	s.run(th, writes2("zero"), input("r0", user("u0", "go")))
+	s.run(th, writesAtOnce("zero"), input("r0", user("u0", "go")))
 	start := position(th)
 	next, stop := iter.Pull2(th.Follow(t.Context(), start))
 	defer stop()
 	quick, quit := iter.Pull2(th.Follow(t.Context(), start))
 	defer quit()
-	s.run(th, writes2("one"), input("r1", user("u1", "go")))
+	s.run(th, writesAtOnce("one"), input("r1", user("u1", "go")))
 	if p, err, ok := next(); !ok || err != nil || p.Seq != start.Seq+1 {
 		t.Fatalf("the first event: %v %v", p, err)
 	}
@@ -46,7 +46,7 @@ func TestT3SlowViewerIsSentAway(t *testing.T) {
 			}
 			seen = p.Seq
 		}
-		s.run(th, writes2(fmt.Sprint("more ", i)), input(fmt.Sprint("m", i), user(fmt.Sprint("m", i), "go")))
+		s.run(th, writesAtOnce(fmt.Sprint("more ", i)), input(fmt.Sprint("m", i), user(fmt.Sprint("m", i), "go")))
 	}
 	last := start.Seq + 1
 	for {
@@ -132,7 +132,7 @@ func TestForget(t *testing.T) {
 				defer th.Close()
 				first := input("r1", user("u1", "go"))
 				first.State = jsondoc.MustParse(`{"document":"old"}`)
-				s.run(th, writes2("new"), first)
+				s.run(th, writesAtOnce("new"), first)
 				before := position(th)
 				var r *thread.Run
 				if active {
