@@ -355,7 +355,7 @@ func (w *studio) expect(c *stockClient, before jsondoc.Value, edit string, expli
 	if edit == "add" {
 		inside = parent
 	}
-	if _, there := named.At(inside); explicit && !there {
+	if _, there := named.At(inside); (explicit || c.cut) && !there {
 		back = append(back, before) // a prediction, committed and taken back since
 	}
 	if edit != "add" && !ever(place) || !ever(parent) || c.cut && edit == "remove" {
