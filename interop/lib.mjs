@@ -54,10 +54,13 @@ export async function start(name, args, env = {}) {
   };
 }
 
-/** An unmodified official agent whose traffic is recorded on the side. */
-export function official(url, options = {}) {
+/**
+ * An unmodified official agent whose traffic is recorded on the side. Agent is the
+ * HttpAgent of another release.
+ */
+export function official(url, options = {}, Agent = HttpAgent) {
   const wire = [];
-  const agent = new HttpAgent({
+  const agent = new Agent({
     url,
     ...options,
     fetch: async (target, init) => {

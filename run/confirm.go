@@ -53,11 +53,12 @@ func (r *Run) Gate(id string, t tool.Tool) agent.Decision {
 			return agent.RejectCall(cancelledText)
 		case !d.Approved:
 			return agent.RejectCall(rejectedText)
-		case d.Arguments.IsAbsent():
-			return agent.RunCall()
-		default:
-			return agent.RunCallWith(d.Arguments.String())
 		}
+		r.waiting = slices.DeleteFunc(r.waiting, func(p state.Proposal) bool { return p.Call == id })
+		if d.Arguments.IsAbsent() {
+			return agent.RunCall()
+		}
+		return agent.RunCallWith(d.Arguments.String())
 	}
 	if c == nil {
 		// A call of an earlier run that ended before it: nobody decides it now.

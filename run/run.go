@@ -48,6 +48,7 @@ type Run struct {
 	client  map[string]bool // tools that the client provides
 	model   *state.Model
 	decided map[string]Decision
+	waiting []state.Proposal // approved, and not started yet
 
 	text      openText
 	reasoning openReasoning
@@ -115,6 +116,9 @@ func New(o Options) *Run {
 	}
 	for _, d := range o.Decided {
 		r.decided[d.Proposal.Call] = d
+		if d.Approved && d.Proposal.Call != "" {
+			r.waiting = append(r.waiting, d.Proposal)
+		}
 	}
 	return r
 }
@@ -439,9 +443,17 @@ func (r *Run) Finish(now time.Time, err error) Batch {
 		}
 	}
 	if err != nil {
+		// Of a run that failed before it came to them, calls that were approved can
+		// be approved again: nothing of them has run, and clients keep their
+		// questions open over an error. Not of one that somebody stopped.
 		r.asks = nil
-		step, _ := r.session.Finish(nil, false)
-		return Batch{Before: out, Step: step}
+		if !stopped(err) {
+			r.asks = r.waiting
+		}
+		step, _ := r.session.Finish(func(id, _ string) bool {
+			return slices.ContainsFunc(r.asks, func(p state.Proposal) bool { return p.Call == id })
+		}, false)
+		return Batch{Before: out, Step: step, Open: r.asks}
 	}
 	r.propose(now)
 	step, kept := r.session.Finish(func(id, tool string) bool { return r.held(id) || r.client[tool] }, len(r.asks) > 0)
@@ -468,7 +480,7 @@ func (r *Run) Terminal(err error) agui.Event {
 			done.Outcome = &agui.Outcome{Type: agui.OutcomeSuccess, PendingToolCallIDs: pending}
 		}
 		return done
-	case errors.Is(err, ErrStopped) || errors.Is(err, context.Canceled):
+	case stopped(err):
 		return &agui.RunFinished{
 			ThreadID: r.input.ThreadID, RunID: r.input.RunID, Usage: usage,
 			Outcome: &agui.Outcome{Type: agui.OutcomeCancelled},
@@ -482,6 +494,11 @@ func (r *Run) Terminal(err error) agui.Event {
 		e.Usage = usage
 		return e
 	}
+}
+
+// stopped reports whether an error says that somebody wanted the run to end.
+func stopped(err error) bool {
+	return errors.Is(err, ErrStopped) || errors.Is(err, context.Canceled)
 }
 
 // pending are the calls that the client has to answer.

@@ -9,4 +9,5 @@ ensure_chromium
 ./scripts/page.sh
 ensure_npm playground
 CGO_ENABLED=0 go build -o bin/lockstep ./cmd/lockstep
+CGO_ENABLED=0 go build -o bin/fakeopenai ./internal/openaiwire/cmd/fakeopenai
 (cd playground && npm test)

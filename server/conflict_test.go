@@ -26,20 +26,25 @@ func cook(policy state.ConflictPolicy, first, second string) (a *agent.Agent, cf
 	update := functool.MustNew(functool.Config{Name: "update", Schema: jsondoc.MustParse(`{"type":"object"}`)},
 		func(context.Context, map[string]any) (string, error) { return "Updated.", nil })
 	m := agenttest.New(
-		agenttest.Turn(begin("c1", "update", first), agenttest.Do(func(ctx context.Context) error {
-			select {
-			case <-goOn:
-				return nil
-			case <-ctx.Done():
-				return ctx.Err()
-			}
-		}), begin("c1", "update", second), agenttest.Finish(agent.FinishReasonToolCalls)),
+		agenttest.Turn(begin("c1", "update", first), waitFor(goOn), begin("c1", "update", second), agenttest.Finish(agent.FinishReasonToolCalls)),
 		agenttest.Turn(agenttest.Text("Done.")))
 	return m.Agent(agent.Config{Tools: []tool.Tool{update}}), state.Config{
 		Initial:  jsondoc.MustParse(`{"recipe":{"title":"Soup","serves":2,"steps":["boil"]}}`),
 		Predict:  map[string]state.Prediction{"recipe": {Tool: "update", Argument: "recipe"}, "draft": {Tool: "update", Argument: "draft"}},
 		Conflict: policy,
 	}, goOn
+}
+
+// waitFor is a model that goes on when the test says so.
+func waitFor(goOn <-chan struct{}) agenttest.Step {
+	return agenttest.Do(func(ctx context.Context) error {
+		select {
+		case <-goOn:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	})
 }
 
 // stream is a run whose events are read as they come.

@@ -6,16 +6,18 @@ import "github.com/lockstep-go/lockstep/jsondoc"
 // equals anything that it was shown at the same place during the run,
 // predictions that were taken back since included, is no edit and becomes what
 // held, the view that was written to it last, has there (S2). The rest stays as
-// the client posted it, an edit of held. A place that nothing but predictions
-// ever had, and that held does not have any more, cannot be edited.
-func Echo(posted, held jsondoc.Value, shown []Doc) jsondoc.Value {
-	if jsondoc.EqualBy(posted, held, jsondoc.ByDouble) {
+// the client posted it, an edit of held.
+//
+// A place that nothing but predictions ever had, and that held does not have any
+// more, cannot be edited. Where the client did, the place is lost.
+func Echo(posted, held jsondoc.Value, shown []Doc) (edit jsondoc.Value, lost []jsondoc.Pointer) {
+	edit = echo(posted, held, shown, "", &lost)
+	return edit, lost
+}
+
+func echo(posted, held jsondoc.Value, shown []Doc, at jsondoc.Pointer, lost *[]jsondoc.Pointer) jsondoc.Value {
+	if jsondoc.EqualBy(posted, held, jsondoc.ByDouble) || wasShown(posted, shown) {
 		return held
-	}
-	for _, d := range shown {
-		if jsondoc.EqualBy(posted, d.View, jsondoc.ByDouble) {
-			return held
-		}
 	}
 	if posted.Kind() != jsondoc.KindObject || (held.Kind() != jsondoc.KindObject && !held.IsAbsent()) {
 		return posted
@@ -25,7 +27,7 @@ func Echo(posted, held jsondoc.Value, shown []Doc) jsondoc.Value {
 		p, there := posted.Get(name)
 		switch {
 		case there:
-			is = Echo(p, is, memberOf(shown, name))
+			is = echo(p, is, memberOf(shown, name), at.Child(name), lost)
 		case !lacking(shown, name):
 			continue // it was there all the time, so the client removed it
 		}
@@ -37,18 +39,31 @@ func Echo(posted, held jsondoc.Value, shown []Doc) jsondoc.Value {
 		if _, there := held.Get(name); there {
 			continue
 		}
-		at := memberOf(shown, name)
-		was := shownThere(at)
-		if was && !committed(at) {
-			continue // only ever a prediction
+		seen := memberOf(shown, name)
+		was := shownThere(seen)
+		if was && !committed(seen) { // only ever a prediction
+			if !wasShown(p, seen) {
+				*lost = append(*lost, at.Child(name))
+			}
+			continue
 		}
-		v := Echo(p, jsondoc.Value{}, at)
+		v := echo(p, jsondoc.Value{}, seen, at.Child(name), lost)
 		if v.IsAbsent() || (was && v.Kind() == jsondoc.KindObject && v.Len() == 0) {
 			continue // as it was shown, and gone since
 		}
 		out = append(out, jsondoc.Member{Name: name, Value: v})
 	}
 	return jsondoc.Object(out...)
+}
+
+// wasShown reports whether a value equals what any of the views has.
+func wasShown(v jsondoc.Value, shown []Doc) bool {
+	for _, d := range shown {
+		if jsondoc.EqualBy(v, d.View, jsondoc.ByDouble) {
+			return true
+		}
+	}
+	return false
 }
 
 // EchoProposals reads a posted document of a client of which it is only inferred

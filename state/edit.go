@@ -184,7 +184,7 @@ func withoutPredicted(shown, was, now, wanted jsondoc.Value) (jsondoc.Value, []j
 			return out
 		case !jsondoc.Equal(was, now):
 			return wanted
-		case was.IsAbsent() || objects || shown.Kind() == jsondoc.KindArray:
+		case was.IsAbsent() || objects || shown.Kind() == jsondoc.KindArray && wanted.Kind() == jsondoc.KindArray:
 			if wanted.IsAbsent() {
 				places = append(places, at)
 				return shown
@@ -206,6 +206,18 @@ func throughArray(doc jsondoc.Value, at jsondoc.Pointer) bool {
 			return true
 		}
 		doc, _ = doc.Get(token)
+	}
+	return false
+}
+
+// Waits reports whether a place is one that an open proposal writes.
+func (m *Model) Waits(open []Proposal, at jsondoc.Pointer) bool {
+	for _, p := range open {
+		for _, f := range m.fieldsOf(p.Tool) {
+			if f.target.Path.Contains(at) || at.Contains(f.target.Path) {
+				return true
+			}
+		}
 	}
 	return false
 }

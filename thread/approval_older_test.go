@@ -107,7 +107,11 @@ func TestConfirmChanges(t *testing.T) {
 		}, true, `Done: {"document":"mine"}`, "mine"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			onStores(t, func(t *testing.T, store opener) {
+			each := onStores
+			if strings.Contains(name, ",") || strings.Contains(name, "resume") { // the same on a store, otherwise asked for
+				each = func(t *testing.T, test func(*testing.T, opener)) { test(t, inMemory()) }
+			}
+			each(t, func(t *testing.T, store opener) {
 				write := records("write", "document:string")
 				s := newStage(t, store, confirming(), []tool.Tool{write}, proposes("c1", "new text"), says("Well."), says("Next."))
 				asked := s.say("write")
@@ -145,6 +149,11 @@ func TestConfirmChanges(t *testing.T) {
 				s.shows(`{"document":"old"}`, `{"document":"new text"}`)
 
 				s.restart()
+				before := s.client.State()
+				s.reload()
+				if s.pending != nil || !jsondoc.Equal(s.client.State(), before) {
+					t.Errorf("an attach shows %s and offers %v: the older way has no interrupts", s.client.State(), s.pending)
+				}
 				s.prompt()
 				placeholder := all[*agui.ToolCallResult](asked)[0].MessageID
 				done := c.answer(s, id)

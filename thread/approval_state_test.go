@@ -211,6 +211,22 @@ func (s *stage) follow(th *thread.Thread, after, upTo thread.Position) played {
 	return seen
 }
 
+// S6: an edit that comes with an answer which is refused is not lost with it.
+func TestS6EditWithARefusedAnswer(t *testing.T) {
+	write := records("write", "document:string")
+	s := newStage(t, inMemory(), asking(), []tool.Tool{write}, proposes("c1", "new"), says("Well."))
+	s.say("write")
+	pending := s.pending
+	s.run(func(in *agui.RunAgentInput) {
+		in.State = in.State.With("note", jsondoc.String("mine"))
+		in.Resume = resumes("nope", `{"approved":true}`)
+	}).wants(t, agui.CodeResumeNotFound)
+	s.shows(`{"document":"old","note":"mine"}`, `{"document":"new","note":"mine"}`)
+	s.pending = pending
+	s.answer(`{"approved":true}`).wants(t, "success")
+	s.shows(`{"document":"new","note":"mine"}`, `{"document":"new","note":"mine"}`)
+}
+
 // An undo is refused while a proposal is open, and takes back what was approved
 // after, as the agent's.
 func TestUndoBesideAProposal(t *testing.T) {

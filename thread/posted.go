@@ -1,8 +1,6 @@
 package thread
 
 import (
-	"slices"
-
 	"github.com/lockstep-go/lockstep/agui"
 	"github.com/lockstep-go/lockstep/jsondoc"
 	"github.com/lockstep-go/lockstep/run"
@@ -12,12 +10,13 @@ import (
 
 // posted is what a client's request is read as, against the log.
 type posted struct {
-	fresh   []agui.Message // new messages, for the log
-	branch  []agui.Message // what stays of the conversation in front of them; nil: all of it
-	dropped []string       // ids of messages that are not for the log
-	state   jsondoc.Value  // the posted state, where it is an opinion
-	base    state.Doc      // what it is an edit of; zero: the client was shown nothing
-	named   bool           // the client says itself what it is an edit of
+	fresh   []agui.Message    // new messages, for the log
+	branch  []agui.Message    // what stays of the conversation in front of them; nil: all of it
+	dropped []string          // ids of messages that are not for the log
+	state   jsondoc.Value     // the posted state, where it is an opinion
+	base    state.Doc         // what it is an edit of; zero: the client was shown nothing
+	named   bool              // the client says itself what it is an edit of
+	lost    []jsondoc.Pointer // edits of what was only predicted, and is gone
 }
 
 // news reports whether there is anything to ask the agent.
@@ -56,8 +55,8 @@ func (f *fold) readPosted(in *agui.RunAgentInput, tools []tool.Tool) posted {
 	case seen[0].unseenEnd():
 		// The client did not see the run's end: a value that it was shown
 		// during it, a prediction that was taken back since too, is an echo.
-		out.base = f.held(seen[0])
-		out.state = state.Echo(in.State, out.base.View, f.shownTo(seen))
+		out.base = f.nearest(in.State, seen)
+		out.state, out.lost = state.Echo(in.State, out.base.View, f.shownTo(seen))
 	default:
 		out.base = seen[0].end
 	}
@@ -109,25 +108,66 @@ func (f *fold) seen(in *agui.RunAgentInput) []*runRecord {
 // unseenEnd reports whether the one who posted the run did not see its end.
 func (r *runRecord) unseenEnd() bool { return r.cut || r.last == 0 }
 
-// held are the documents that were written last to the one who posted a run and
-// did not see its end. Where the process died with the connection that is
-// everything but the roll-back that followed.
-func (f *fold) held(r *runRecord) state.Doc {
-	if r.left > 0 {
-		d, _ := f.docAt(r.left)
-		return d
+// nearest are the documents that a client most likely holds whose newest run was
+// cut: those that were written to it last, or those that the run ended with, if
+// it came back as a viewer and saw the rest. What it posts tells them apart. An
+// edit of a list would be read wrongly on the others.
+func (f *fold) nearest(posted jsondoc.Value, seen []*runRecord) state.Doc {
+	held := f.held(seen)
+	if seen[0].last == 0 {
+		return held
 	}
-	rolledBack := false
-	for _, s := range slices.Backward(f.shown) {
-		switch {
-		case r.last > 0 && s.seq > r.last:
-		case s.seq > r.first && !rolledBack:
-			rolledBack = true
-		default:
-			return s.doc
+	end := seen[0].end
+	far := func(d state.Doc) int {
+		n := 0
+		for _, op := range jsondoc.Diff(d.View, posted, nil) {
+			n += len(op.Path) + op.Value.Size()
+		}
+		return n
+	}
+	if far(end) < far(held) {
+		return end
+	}
+	return held
+}
+
+// held are the documents that a client was shown last whose newest runs were cut:
+// what was written to it last of the newest one that it got a document of, or
+// what the newest run has left that it read to the end.
+func (f *fold) held(seen []*runRecord) state.Doc {
+	for _, r := range seen {
+		if !r.unseenEnd() {
+			return r.end
+		}
+		if d, ok := f.writtenOf(r); ok {
+			return d
 		}
 	}
-	return state.Doc{}
+	d, _ := f.docAt(seen[len(seen)-1].first)
+	return d
+}
+
+// writtenOf are the documents that were written last to the one who posted a run
+// and did not see its end; none where that connection ended before the first.
+// Where the process died with the connection, all was written but the roll-back
+// that followed.
+func (f *fold) writtenOf(r *runRecord) (d state.Doc, ok bool) {
+	until := r.left
+	if until == 0 {
+		until = r.last
+	}
+	var last, before state.Doc
+	n := 0
+	for _, s := range f.shown {
+		if s.seq > r.first && (r.last == 0 || s.seq <= r.last) && (until == 0 || s.seq <= until) {
+			before, last = last, s.doc
+			n++
+		}
+	}
+	if r.left == 0 && r.last > 0 && n > 1 {
+		last = before
+	}
+	return last, n > 0
 }
 
 // shownTo is everything that a client may hold whose newest runs were cut: what

@@ -67,7 +67,7 @@ func (f *fold) resume(in *agui.RunAgentInput, raw jsondoc.Value, news posted, to
 		// Asked in the older way, and answered by something else: a refusal.
 		out.said, out.answers = map[string]Answered{}, map[string]string{}
 		for _, p := range asked {
-			out.refuse(p)
+			out.refuse(f, p)
 		}
 		return out, nil
 	}
@@ -104,7 +104,7 @@ func (f *fold) resume(in *agui.RunAgentInput, raw jsondoc.Value, news posted, to
 		a, ok := byID[p.Ask.ID]
 		if !ok && p.Ask.Confirm != "" && asks(news.fresh) {
 			// Asked in the older way, and answered by a message instead.
-			out.refuse(p)
+			out.refuse(f, p)
 			continue
 		}
 		if !ok {
@@ -125,7 +125,7 @@ func (f *fold) resume(in *agui.RunAgentInput, raw jsondoc.Value, news posted, to
 		}
 		out.add(d, a)
 		if p.Ask.Confirm != "" && !byMessage[p.Ask.ID] {
-			out.answers[p.Ask.Confirm] = confirmText(d, a)
+			out.reply(f, p, confirmText(d, a))
 		}
 	}
 	return out, nil
@@ -138,9 +138,17 @@ func (r *resumed) add(d run.Decision, a run.Answer) {
 }
 
 // refuse decides a question of the older way that was passed over.
-func (r *resumed) refuse(p state.Proposal) {
+func (r *resumed) refuse(f *fold, p state.Proposal) {
 	r.add(run.Decision{Proposal: p, Cancelled: true}, run.Answer{ID: p.Ask.ID, Cancelled: true})
-	r.answers[p.Ask.Confirm] = `{"accepted":false}`
+	r.reply(f, p, `{"accepted":false}`)
+}
+
+// reply answers a confirm_changes call in the conversation, unless something did
+// before a run that failed.
+func (r *resumed) reply(f *fold, p state.Proposal, text string) {
+	if !slices.ContainsFunc(f.messages(), func(m agui.Message) bool { return m.Role == agui.RoleTool && m.ToolCallID == p.Ask.Confirm }) {
+		r.answers[p.Ask.Confirm] = text
+	}
 }
 
 // asks reports whether a person says something in the messages.

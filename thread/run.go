@@ -239,7 +239,12 @@ func (t *Thread) beginState(f *fold, key string, news posted, answers *resumed) 
 	// Behind the edits: what is decided must not be open again by them.
 	drafts = append(drafts, answers.drafts(key, t.newID)...)
 	session := m.NewSession(edited.Doc, open...)
-	lost := answers.apply(session)
+	lost := append(answers.apply(session), news.lost...)
+	for _, p := range edited.Predicted {
+		if !m.Waits(open, p) {
+			lost = append(lost, p)
+		}
+	}
 	for _, msg := range news.fresh {
 		if msg.Role != agui.RoleTool || !slices.ContainsFunc(open, func(p state.Proposal) bool { return p.Call == msg.ToolCallID && !p.Asked() }) {
 			continue

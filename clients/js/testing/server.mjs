@@ -93,16 +93,21 @@ export async function wire(target) {
     near.pipe(far);
     let seen = "";
     far.on("data", (chunk) => {
-      near.write(chunk);
-      if (needle === undefined && latch === undefined) return;
-      seen += chunk;
+      const from = seen.length;
+      if (needle !== undefined || latch !== undefined) seen += chunk.toString("latin1"); // byte by byte
+      const end = latch === undefined ? -1 : nth(seen, latch.text, latch.n);
+      if (end < 0) {
+        near.write(chunk);
+      } else {
+        // Exactly so far, however the bytes came together.
+        near.write(chunk.subarray(0, end - from));
+        latch = undefined;
+        far.pause();
+        held.push(() => (near.write(chunk.subarray(end - from)), far.resume()));
+      }
       if (needle !== undefined && seen.includes(needle)) {
         needle = undefined;
         cut();
-      } else if (latch !== undefined && seen.split(latch.text).length > latch.n) {
-        latch = undefined;
-        far.pause();
-        held.push(far);
       }
     });
   });
@@ -117,7 +122,7 @@ export async function wire(target) {
     holdAfter: (text, n = 1) => (latch = { text, n }),
     release() {
       latch = undefined;
-      for (const s of held.splice(0)) s.resume();
+      for (const goOn of held.splice(0)) goOn();
     },
     set down(value) {
       down = value;
@@ -128,6 +133,17 @@ export async function wire(target) {
       return new Promise((resolve) => server.close(resolve));
     },
   };
+}
+
+/** Where the text ends that comes for the nth time; -1: it does not. */
+function nth(all, text, n) {
+  let end = -1;
+  for (let i = 0; n > 0; n--) {
+    i = all.indexOf(text, i);
+    if (i < 0) return -1;
+    end = i += text.length;
+  }
+  return end;
 }
 
 /** Waits until something holds. The bound is for a test that would never end, not for a slow machine. */
