@@ -10,7 +10,7 @@ RACE := CGO_ENABLED=1 $(GO) test -race
 
 .PHONY: help
 help: ## this list
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
 
 .PHONY: demo
 demo: page build ## everything to a running demo on 127.0.0.1:8888, with the scripted model
@@ -43,6 +43,10 @@ test-go: ## only the Go tests, with the race detector
 .PHONY: test-interop
 test-interop: build ## only the tests with the official JavaScript client
 	./scripts/interop.sh
+
+.PHONY: test-copilotkit
+test-copilotkit: ## only the tests with a CopilotKit page and runtime; 800 MB of packages
+	./scripts/copilotkit.sh
 
 .PHONY: test-long
 test-long: ## the long versions: more seeds, more schedules, longer fuzzing
