@@ -13,7 +13,7 @@ help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
 
 .PHONY: demo
-demo: page build ## everything to a running demo on 127.0.0.1:8888, with the scripted model
+demo: page ## everything to a running demo on 127.0.0.1:8888, with the scripted model
 	@./scripts/demo.sh
 
 .PHONY: build
@@ -21,8 +21,9 @@ build: ## the binary, in bin/
 	$(GO) build -o bin/lockstep ./cmd/lockstep
 
 .PHONY: page
-page: ## the web page, which `serve` then has at /; needs Node
+page: ## the web page, and the binary with it; needs Node
 	./scripts/page.sh
+	$(GO) build -o bin/lockstep ./cmd/lockstep
 
 .PHONY: browser-test
 browser-test: ## only the page's tests, in Chromium
