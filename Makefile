@@ -10,10 +10,10 @@ RACE := CGO_ENABLED=1 $(GO) test -race
 
 .PHONY: help
 help: ## this list
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
 
 .PHONY: demo
-demo: page build ## everything to a running demo on 127.0.0.1:8888, with the scripted model
+demo: page ## everything to a running demo on 127.0.0.1:8888, with the scripted model
 	@./scripts/demo.sh
 
 .PHONY: build
@@ -21,8 +21,9 @@ build: ## the binary, in bin/
 	$(GO) build -o bin/lockstep ./cmd/lockstep
 
 .PHONY: page
-page: ## the web page, which `serve` then has at /; needs Node
+page: ## the web page, and the binary with it; needs Node
 	./scripts/page.sh
+	$(GO) build -o bin/lockstep ./cmd/lockstep
 
 .PHONY: browser-test
 browser-test: ## only the page's tests, in Chromium
@@ -43,6 +44,10 @@ test-go: ## only the Go tests, with the race detector
 .PHONY: test-interop
 test-interop: build ## only the tests with the official JavaScript client
 	./scripts/interop.sh
+
+.PHONY: test-copilotkit
+test-copilotkit: ## only the tests with a CopilotKit page and runtime; 800 MB of packages
+	./scripts/copilotkit.sh
 
 .PHONY: test-long
 test-long: ## the long versions: more seeds, more schedules, longer fuzzing

@@ -286,14 +286,14 @@ func TestWriterOutlivesWriteTimeout(t *testing.T) {
 					return
 				}
 				for range 4 {
-					time.Sleep(100 * time.Millisecond)
+					time.Sleep(600 * time.Millisecond)
 					_ = w.WriteEvent("", content("a"))
 				}
 				_ = w.WriteEvent("", &agui.RunError{Message: "end"})
 				failed <- w.Close()
 			}))
 			s.EnableHTTP2 = http2
-			s.Config.WriteTimeout = 150 * time.Millisecond
+			s.Config.WriteTimeout = 2 * time.Second // the handshake has to fit in
 			s.StartTLS()
 			defer s.Close()
 			defer s.Client().CloseIdleConnections()

@@ -36,7 +36,7 @@ func TestT5Answers(t *testing.T) {
 				viewer := watch(t, n.steady(nil).Thread("t"))
 				synctest.Wait()
 				say(t, th, "write it")
-				synctest.Wait()
+				settle()
 				if got := viewer.thread.Interrupts(); len(got) != 1 || got[0].ToolCallID == "" {
 					t.Fatalf("the viewer is asked %+v", got)
 				}
@@ -56,7 +56,7 @@ func TestT5Answers(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				synctest.Wait()
+				settle()
 				truth := hydrate(t, n.steady(nil), "t")
 				if got, _ := truth.State.At("/document"); got.Str() != c.want || len(truth.Interrupts) != 0 {
 					t.Errorf("the state is %s, %d interrupts", truth.State, len(truth.Interrupts))

@@ -282,7 +282,8 @@ func TestThreads(t *testing.T) {
 		if _, err := th.Start(t.Context(), &client.RunOptions{Text: "write " + strings.Repeat("much ", 100), RunID: "long"}); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(time.Second)
+		time.Sleep(time.Second + 10*time.Millisecond) // between two pieces
+		synctest.Wait()
 		s := hydrate(t, c, id)
 		if s.ThreadID != id || s.Active == nil || s.Active.RunID != "long" || time.Since(s.Active.StartedAt) > 2*time.Second || len(s.Predicted) != 1 || s.Predicted[0] != "/document" || s.Position != th.Position() {
 			t.Errorf("%+v", s)
@@ -389,11 +390,14 @@ func TestAtOnce(t *testing.T) {
 		for range work {
 			<-done
 		}
-		time.Sleep(time.Second)
+		settle()
 		truth := hydrate(t, n.steady(nil), "t")
+		_, beginnings := watchers[2].resyncs()
 		for _, w := range watchers {
 			wantSame(t, w.thread, truth)
-			w.wantGapless(t, watchers[2])
+			if beginnings == 1 { // else the witness has missed something itself
+				w.wantGapless(t, watchers[2])
+			}
 		}
 	})
 }
@@ -485,9 +489,9 @@ func TestRunError(t *testing.T) {
 		if !errors.As(err, &failed) || failed.Event.Code != agui.CodeInternal || events[len(events)-1] != agui.Event(failed.Event) {
 			t.Errorf("%v after %s", err, kinds(events))
 		}
-		synctest.Wait() // what was read by everybody may be compacted
+		settle() // what was read by everybody may be compacted
 		say(t, th, "again")
-		synctest.Wait()
+		settle()
 		if got := kinds(w.events()); strings.Count(got, "RUN_STARTED") != 2 || !strings.Contains(got, "RUN_ERROR RUN_STARTED") {
 			t.Errorf("who follows sees %s, then %v", got, w.err)
 		}

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/lockstep-go/lockstep/client"
@@ -56,7 +55,7 @@ func TestTornState(t *testing.T) {
 		time.Sleep(time.Second)
 		wantSame(t, w.thread, hydrate(t, n.steady(nil), "t"))
 		say(t, n.steady(nil).Thread("t"), "write it again")
-		synctest.Wait()
+		settle()
 		wantSame(t, w.thread, hydrate(t, n.steady(nil), "t"))
 	})
 }
@@ -140,7 +139,7 @@ func TestIdle(t *testing.T) {
 			t.Errorf("%d connections, the second of which was silent", got)
 		}
 		say(t, n.steady(nil).Thread("t"), "hello")
-		synctest.Wait()
+		settle()
 		wantSame(t, w.thread, hydrate(t, n.steady(nil), "t"))
 
 		for range th.Run(t.Context(), &client.RunOptions{Text: "hello"}) {

@@ -241,6 +241,13 @@ func (l *listener) Addr() net.Addr { return &net.TCPAddr{} }
 // bubble runs a test in which time passes only while everybody waits.
 func bubble(t *testing.T, f func(*testing.T)) { synctest.Test(t, f) }
 
+// settle waits until every follower has what there is. One that was still
+// reading what has been compacted meanwhile comes back a little later.
+func settle() {
+	time.Sleep(5 * time.Second)
+	synctest.Wait()
+}
+
 // Note is the state of the tests' agent.
 type Note struct {
 	Title    string `json:"title"`

@@ -128,7 +128,7 @@ func TestServerWithoutMemory(t *testing.T) {
 		w := watch(t, n.steady(nil).Thread("t"))
 		synctest.Wait()
 		say(t, th, "write the first")
-		synctest.Wait()
+		settle()
 		wantSame(t, w.thread, hydrate(t, n.steady(nil), "t"))
 		old := th.Position()
 
@@ -140,7 +140,7 @@ func TestServerWithoutMemory(t *testing.T) {
 		}
 		say(t, th, "hello")
 		say(t, th, "write the second")
-		synctest.Wait()
+		settle()
 		truth := hydrate(t, n.steady(nil), "t")
 		wantSame(t, th, truth)
 		wantSame(t, w.thread, truth)
@@ -193,7 +193,7 @@ func TestSetStateKeepsItsBase(t *testing.T) {
 		synctest.Wait()
 		ann.SetState(ann.State().With("title", jsondoc.String("Ann's")))
 		say(t, bob, "write the second")
-		synctest.Wait() // ann's view has moved, her edit has not
+		settle() // ann's view has moved, her edit has not
 		say(t, ann, "hello")
 		if got := ann.State().String(); got != `{"title":"Ann's","document":"the second"}` {
 			t.Errorf("S2: the state is %s", got)

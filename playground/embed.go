@@ -43,7 +43,11 @@ func Home() http.Handler {
 	if h := Handler(); h != nil {
 		return h
 	}
-	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/" {
+			http.NotFound(w, r) // files of the page, which is not there
+			return
+		}
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		_, _ = io.WriteString(w, "Lockstep is running, without its page: `make page` builds it (Node 20 is needed), then start this again. GET /agents lists the agents.\n")
 	})

@@ -19,5 +19,6 @@ go vet ./...
 ./scripts/clients-js.sh
 ./scripts/browser.sh
 if [ -n "${LOCKSTEP_LONG:-}" ]; then
+  ./scripts/copilotkit.sh
   for os in windows darwin; do GOOS=$os go build -o /dev/null ./cmd/lockstep; done
 fi

@@ -165,7 +165,7 @@ Example:
     lockstep run http://127.0.0.1:8888/ --message "Make me a carbonara"
     echo "Make me a carbonara" | lockstep run http://127.0.0.1:8888/ | jq -c .type
     lockstep run http://127.0.0.1:8888/create_document --thread t1 \
-        --resume '{"interruptId":"i1","status":"resolved","payload":{"accepted":true}}'`
+        --resume '{"interruptId":"i1","status":"resolved","payload":{"approved":true}}'`
 }
 
 func (c runCmd) Run(ctx context.Context, io std) error {

@@ -150,6 +150,16 @@ func (c serveCmd) Run(ctx context.Context, io std) error {
 	if c.Retain < 0 || c.RetainRuns < 0 {
 		return usageError{errors.New("--retain and --retain-runs are not less than 0")}
 	}
+	// Everything that can be wrong is looked at before a file is made.
+	agents, err := c.agents(provider)
+	if err != nil {
+		return usageError{err}
+	}
+	if _, port, err := net.SplitHostPort(c.Addr); err != nil {
+		return usageError{fmt.Errorf("--addr %q: want HOST:PORT", c.Addr)}
+	} else if _, err := net.LookupPort("tcp", port); err != nil {
+		return usageError{fmt.Errorf("--addr %q: %q is no port", c.Addr, port)}
+	}
 	store, closeStore, err := openStore(c.Store)
 	if err != nil {
 		return usageError{err}
@@ -160,10 +170,6 @@ func (c serveCmd) Run(ctx context.Context, io std) error {
 		Logger: log, Metrics: counts, Retention: thread.Retention{Age: c.Retain, Runs: c.RetainRuns},
 	})
 	host := server.NewHost(playground.Home())
-	agents, err := c.agents(provider)
-	if err != nil {
-		return usageError{err}
-	}
 	for _, a := range agents {
 		a.config.Logger = log // what tools fail of
 		made, err := a.provider(a.config)
@@ -181,11 +187,6 @@ func (c serveCmd) Run(ctx context.Context, io std) error {
 		}
 	}
 
-	if _, port, err := net.SplitHostPort(c.Addr); err != nil {
-		return usageError{fmt.Errorf("--addr %q: want HOST:PORT", c.Addr)}
-	} else if _, err := net.LookupPort("tcp", port); err != nil {
-		return usageError{fmt.Errorf("--addr %q: %q is no port", c.Addr, port)}
-	}
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", metrics(counts))
 	mux.Handle("/", host)

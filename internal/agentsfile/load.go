@@ -182,6 +182,9 @@ func (d *document) agent(at jsondoc.Pointer, name string, v jsondoc.Value) (Agen
 		a.State.Rules = append(a.State.Rules, rules...)
 	}
 	for key, p := range a.State.Predict {
+		if err := d.argument(at, key, p, tools); err != nil {
+			return a, err
+		}
 		if !slices.ContainsFunc(a.Config.Tools, func(t tool.Tool) bool { return t.Name() == p.Tool }) && tools.Len() > 0 {
 			return a, d.fault(at.Child("predict_state_config").Child(key).Child("tool"), "the agent has no tool %q", p.Tool)
 		}
@@ -196,6 +199,23 @@ func (d *document) agent(at jsondoc.Pointer, name string, v jsondoc.Value) (Agen
 		return a, d.fault(at, "%s", strings.TrimPrefix(err.Error(), "state: "))
 	}
 	return a, nil
+}
+
+// argument checks that a prediction's argument is one of its tool's, where the
+// tool says what it takes: a wrong name would never fill anything.
+func (d *document) argument(at jsondoc.Pointer, key string, p state.Prediction, tools jsondoc.Value) error {
+	properties, ok := tools.At(jsondoc.Path(p.Tool, "parameters", "properties"))
+	if !ok || p.Argument == "*" || strings.HasPrefix(p.Argument, "/") {
+		return nil
+	}
+	if _, known := properties.Get(p.Argument); known {
+		return nil
+	}
+	var names []string
+	for name := range properties.Members() {
+		names = append(names, name)
+	}
+	return d.fault(at.Child("predict_state_config").Child(key).Child("tool_argument"), "%s has no argument %q; it has %s", p.Tool, p.Argument, strings.Join(names, ", "))
 }
 
 func text(v jsondoc.Value, name string) string {
@@ -283,8 +303,19 @@ func (d *document) schema(at jsondoc.Pointer, v jsondoc.Value) (*state.Schema, e
 	return s, nil
 }
 
-// oneLine is an error's text where a library writes several lines.
-func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
+// oneLine is an error's text where a library writes several lines: the last of
+// them says what is wrong, those before where it was looked at.
+func oneLine(err error) string {
+	lines := strings.Split(err.Error(), "\n")
+	last := strings.TrimSpace(lines[len(lines)-1])
+	for _, l := range lines { // the first that names what would be right
+		if strings.Contains(l, "must be one of") {
+			last = strings.TrimSpace(l)
+			break
+		}
+	}
+	return strings.TrimPrefix(strings.TrimPrefix(last, "- "), "at ")
+}
 
 func (d *document) duration(at jsondoc.Pointer, s string, standard time.Duration) (time.Duration, error) {
 	if s == "" {

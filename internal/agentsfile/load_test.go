@@ -116,6 +116,7 @@ func TestErrors(t *testing.T) {
 		{"the environment", "agents:\n  a:\n    instructions: ${NOPE}\n", "agents.yaml:3: agents.a.instructions: the environment has no NOPE"},
 		{"two paths", "agents:\n  a: {path: /x}\n  b: {path: /x}\n", "agents.yaml:3: agents.b: path \"/x\" is agent \"a\"'s already"},
 		{"a prediction without its tool", "agents:\n  a:\n    predict_state_config:\n      x: {tool: wrte, tool_argument: x}\n    tools: {write: {result: ok}}\n", "agents.yaml:4: agents.a.predict_state_config.x.tool: the agent has no tool \"wrte\""},
+		{"a prediction of no argument", "agents:\n  a:\n    predict_state_config:\n      x: {tool: write, tool_argument: txt}\n    tools: {write: {parameters: {properties: {text: {}}}, result: ok}}\n", "agents.yaml:4: agents.a.predict_state_config.x.tool_argument: write has no argument \"txt\"; it has text"},
 		{"a prediction without argument", "agents:\n  a:\n    predict_state_config:\n      x: {tool: write}\n", "agents.yaml:4: agents.a.predict_state_config.x: "},
 		{"an access level", "agents:\n  a:\n    state_access: {/x: none}\n", "agents.yaml:3: agents.a.state_access./x: "},
 		{"an access pattern", "agents:\n  a:\n    state_access: {x: read}\n", "agents.yaml:3: agents.a.state_access"},
