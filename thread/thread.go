@@ -468,17 +468,33 @@ func metadata(have jsondoc.Value, pos Position, revision uint64, m state.Mark) j
 }
 
 // Stop stops the thread's active run, if it runs in this process, and reports
-// whether there was one. It returns at once; the terminal event follows.
+// whether there was one. It does not wait for the terminal event, which follows.
 func (t *Thread) Stop() bool {
-	t.mu.Lock()
-	d := t.driver
-	t.mu.Unlock()
-	if d == nil {
-		return false
+	soon := time.NewTimer(stopWait)
+	defer soon.Stop()
+	for {
+		t.mu.Lock()
+		d, active, grown := t.driver, t.fold.active != nil, t.grown
+		t.mu.Unlock()
+		switch {
+		case d != nil:
+			d.stop()
+			return true
+		case !active:
+			return false
+		}
+		// Its RUN_STARTED is in the log, and whoever read it may be faster than
+		// the one who started it.
+		select {
+		case <-grown:
+		case <-soon.C:
+			return false
+		}
 	}
-	d.stop()
-	return true
 }
+
+// stopWait is how long Stop waits for a run that has just begun.
+const stopWait = time.Second
 
 // Doc returns the thread's documents, its revision and its position.
 func (t *Thread) Doc() (state.Doc, uint64, Position) {
