@@ -446,3 +446,49 @@ func TestFieldBugM11M12M16ClientSessions(t *testing.T) {
 		t.Errorf("M16: the model is not told:\n%s", text)
 	}
 }
+
+// M1 (ag-ui-protocol/ag-ui#1278): a client that was cut off, and never learned the
+// ids of what was said, goes on with ids of its own: each of its questions is
+// asked and answered, turn after turn.
+func TestFieldBugM1CutThenForeignIDs(t *testing.T) {
+	turns := []agenttest.Script{agenttest.Turn(agenttest.Text("Let me "), agenttest.Hang())}
+	for i := range 3 {
+		turns = append(turns, agenttest.Turn(agenttest.Text(fmt.Sprint("answer ", i))))
+	}
+	m := agenttest.New(turns...)
+	srv := listen(t, m.Agent(agent.Config{}), &server.Options{State: state.Config{Initial: jsondoc.Object()}}, nil)
+	res, err := http.Post(srv.URL, "application/json", strings.NewReader(asks("t", "r", "one", "")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for rec, err := range agui.ReadEvents(res.Body, nil) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if rec.Event.EventType() == agui.TypeTextMessageContent {
+			break
+		}
+	}
+	res.Body.Close()
+
+	history := `{"id":"x1","role":"user","content":"one"}`
+	for i := range 3 {
+		question := fmt.Sprint("question ", i)
+		history += fmt.Sprintf(`,{"id":"y%d","role":"assistant","content":"what the page made of it"},{"id":"z%d","role":"user","content":%q}`, i, i, question)
+		events, _, _ := strictly(t, srv.URL, fmt.Sprintf(`{"threadId":"t","runId":"r%d","protocolVersion":"1.0","messages":[%s]}`, i, history), "")
+		var said strings.Builder
+		for _, e := range events {
+			if e, ok := e.(*agui.TextMessageContent); ok {
+				said.WriteString(e.Delta)
+			}
+		}
+		if want := fmt.Sprint("answer ", i); said.String() != want {
+			t.Errorf("turn %d: the answer is %q, want %q: %s", i, said.String(), want, eventTypes(events))
+		}
+		prompts := m.Prompts()
+		text := strings.TrimSpace(prompts[len(prompts)-1].Text())
+		if !strings.HasSuffix(text, question) || strings.Count(text, question) != 1 {
+			t.Errorf("turn %d: the model was not asked %q, once and last:\n%s", i, question, text)
+		}
+	}
+}
