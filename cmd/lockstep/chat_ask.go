@@ -153,6 +153,9 @@ func (s *chat) answer(q question, o *client.RunOptions) (bool, error) {
 			for _, line := range difference(args, edited) {
 				fmt.Fprintln(s.out, "  "+line)
 			}
+		case ":q", "quit":
+			fmt.Fprintln(s.out, "The question stays open. :q once more leaves.")
+			return false, nil
 		default:
 			fmt.Fprintln(s.out, "Answer y or n"+map[bool]string{true: ", or e to change what is proposed"}[editable]+".")
 		}

@@ -81,6 +81,9 @@ func TestChatApproval(t *testing.T) {
 		t.Errorf("there is JSON in\n%s", out)
 	}
 
+	out = talk(t, 0, url+"/create_document", wish, ":q", ":q")
+	wantIn(t, out, "Approve? [y/n/e(dit)]: :q\nThe question stays open.")
+
 	out = talk(t, 0, url+"/create_document", wish, "n", ":state")
 	wantIn(t, out, "Approve? [y/n/e(dit)]: n\n", "[Run Finished]", "CURRENT STATE\n", "{}\n")
 
