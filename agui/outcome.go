@@ -1,6 +1,10 @@
 package agui
 
-import "github.com/lockstep-go/lockstep/jsondoc"
+import (
+	"time"
+
+	"github.com/lockstep-go/lockstep/jsondoc"
+)
 
 // OutcomeType says how a run or a subagent ended without failing.
 type OutcomeType string
@@ -124,6 +128,10 @@ const (
 	ReasonInputRequired = "input_required" // ResponseSchema is set
 	ReasonConfirmation  = "confirmation"
 )
+
+// FormatTime is a time as the protocol's clients write and read it: ISO 8601 in
+// UTC, with milliseconds, as JavaScript's toISOString gives it.
+func FormatTime(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 
 // Interrupt is a question a run stopped at. Clients refuse to start another run
 // of the thread that does not answer all of its open interrupts.

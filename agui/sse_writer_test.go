@@ -286,7 +286,7 @@ func TestWriterOutlivesWriteTimeout(t *testing.T) {
 					return
 				}
 				for range 4 {
-					time.Sleep(600 * time.Millisecond)
+					time.Sleep(600 * time.Millisecond) // past WriteTimeout, which net/http takes from the real clock and a real connection
 					_ = w.WriteEvent("", content("a"))
 				}
 				_ = w.WriteEvent("", &agui.RunError{Message: "end"})

@@ -199,7 +199,7 @@ func Interrupts(open []state.Proposal) []agui.Interrupt {
 			ResponseSchema: p.Ask.Schema, Metadata: p.Ask.Metadata,
 		}
 		if !p.Expires.IsZero() {
-			i.ExpiresAt = p.Expires.UTC().Format("2006-01-02T15:04:05.000Z")
+			i.ExpiresAt = agui.FormatTime(p.Expires)
 		}
 		if p.Call != "" {
 			// What Agent Framework's front ends read.

@@ -71,7 +71,7 @@ func run(t *testing.T, url, who, thread, message, text string) {
 // a millisecond they are listed by name.
 func nextMillisecond() {
 	for begun := time.Now().UnixMilli(); time.Now().UnixMilli() == begun; {
-		time.Sleep(100 * time.Microsecond)
+		time.Sleep(100 * time.Microsecond) // the loop waits for the clock itself, over a real connection
 	}
 }
 

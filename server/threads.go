@@ -78,12 +78,9 @@ func activeRun(s thread.Snapshot) jsondoc.Value {
 	}
 	return jsondoc.Object(
 		jsondoc.Member{Name: "runId", Value: jsondoc.String(s.Active.RunID)},
-		jsondoc.Member{Name: "startedAt", Value: jsondoc.String(stamp(s.Active.Started))},
+		jsondoc.Member{Name: "startedAt", Value: jsondoc.String(agui.FormatTime(s.Active.Started))},
 	)
 }
-
-// stamp is a time as JSON has it: RFC 3339, in milliseconds.
-func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 
 // interrupts are the open ones.
 func interrupts(s thread.Snapshot) jsondoc.Value {
@@ -242,7 +239,7 @@ func (h *Handler) list(w http.ResponseWriter, r *http.Request) {
 		}
 		threads = append(threads, jsondoc.Object(
 			jsondoc.Member{Name: "threadId", Value: jsondoc.String(one.ID)},
-			jsondoc.Member{Name: "updated", Value: jsondoc.String(stamp(one.Updated))},
+			jsondoc.Member{Name: "updated", Value: jsondoc.String(agui.FormatTime(one.Updated))},
 			jsondoc.Member{Name: "title", Value: jsondoc.String(title(s.Messages))},
 			jsondoc.Member{Name: "activeRun", Value: activeRun(s)},
 			jsondoc.Member{Name: "interrupts", Value: interrupts(s)},

@@ -293,7 +293,7 @@ func watchAll(t *testing.T, seed uint64) {
 				if status != http.StatusOK && status != http.StatusConflict {
 					t.Errorf("%s: %d %+v", body, status, got)
 				}
-				time.Sleep(time.Duration(random.IntN(8)) * time.Millisecond)
+				time.Sleep(time.Duration(random.IntN(8)) * time.Millisecond) // spreads the schedule over real connections; nothing rests on it
 			}
 		})
 	}
@@ -305,7 +305,7 @@ func watchAll(t *testing.T, seed uint64) {
 			if stop {
 				pause := time.Duration(random.IntN(20)) * time.Millisecond
 				writers.Go(func() {
-					time.Sleep(pause)
+					time.Sleep(pause) // as above
 					request(t, http.MethodDelete, url+"/run", "")
 				})
 			}

@@ -39,6 +39,9 @@ func (p Proposal) Key() string {
 	return p.Ask.ID
 }
 
+// Same reports whether two are the same proposal, whatever was edited in it.
+func (p Proposal) Same(o Proposal) bool { return p.Key() == o.Key() }
+
 // Expired reports whether the proposal's time is over.
 func (p Proposal) Expired(now time.Time) bool { return !p.Expires.IsZero() && !now.Before(p.Expires) }
 

@@ -274,7 +274,7 @@ func (w *town) live(calm bool) {
 			leave = time.Duration(1+w.any(4)) * w.unit / 2
 		}
 		people.Go(func() {
-			time.Sleep(at)
+			time.Sleep(at) // in a bubble, or to spread the schedule of the file store, whose writer is outside of one
 			for try := range tries {
 				in := input(fmt.Sprint("a", n, "-", try))
 				in.Resume = resume
@@ -282,7 +282,7 @@ func (w *town) live(calm bool) {
 				w.mu.Lock()
 				w.answers[fmt.Sprint(n, "-", try, " ", say)] = out
 				w.mu.Unlock()
-				time.Sleep(w.unit / 2)
+				time.Sleep(w.unit / 2) // as above
 			}
 		})
 	}
@@ -290,7 +290,7 @@ func (w *town) live(calm bool) {
 		for range 1 + w.any(3) {
 			at, what := time.Duration(w.any(10))*w.unit/2, w.any(4)
 			people.Go(func() {
-				time.Sleep(at)
+				time.Sleep(at) // as above
 				switch what {
 				case 0:
 					w.restart()

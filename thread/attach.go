@@ -115,8 +115,7 @@ func (t *Thread) Watch() (release func()) {
 // unwatched is called, with mu held, when the last viewer has gone.
 func (t *Thread) unwatched() {
 	// A run that waits for the thread may replace one that nobody watches.
-	close(t.grown)
-	t.grown = make(chan struct{})
+	t.wake()
 	t.planExpiry()
 	d := t.driver
 	if d == nil || !d.req.Attach || d.req.Linger < 0 {

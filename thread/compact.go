@@ -130,14 +130,6 @@ func (f *fold) compacted(entries []Entry) []Entry {
 	return out
 }
 
-func isTerminal(e agui.Event) bool {
-	switch e.(type) {
-	case *agui.RunFinished, *agui.RunError:
-		return true
-	}
-	return false
-}
-
 // compactedRun is the short form of one run. Where the one who posted it did not
 // see its end, what the run has shown stays, each view at its side of the place
 // that the connection was written up to: what that client posts next is read
@@ -224,63 +216,4 @@ func (r *ring) drop(upTo uint64) {
 		i = len(r.list)
 	}
 	r.list = slices.Clone(r.list[i:])
-}
-
-// Forget removes the thread: its active run is stopped first, and its viewers'
-// bodies end.
-func (t *Thread) Forget(ctx context.Context) error {
-	for {
-		if err := t.writing.take(ctx, t.threads.requestWait()); err != nil {
-			return err
-		}
-		a := t.fold.active
-		if a == nil || a.key != t.mine {
-			defer t.writing.give()
-			return t.forget(ctx)
-		}
-		t.mu.Lock()
-		d, grown := t.driver, t.grown
-		if d != nil && d.key != a.key {
-			d = nil // the run before, which has not gone yet
-		}
-		t.mu.Unlock()
-		t.writing.give()
-		// Not under the lock: the run's end has to be written first. Then another
-		// run may have begun.
-		if d != nil {
-			d.stop()
-		}
-		select {
-		case <-grown: // also when a run that has just begun gets its driver
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	}
-}
-
-// forget is Forget where no run is active. Callers hold writing.
-func (t *Thread) forget(ctx context.Context) error {
-	if t.fold.head.Seq > 0 {
-		if err := t.threads.store.Compact(ctx, t.key, t.fold.head, 0, t.fold.head.Seq, nil); err != nil {
-			return storeError(err)
-		}
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.gone = gone{head: t.fold.head, ring: t.ring}
-	t.fold, t.ring, t.mine = fold{head: Head{Epoch: newEpoch()}}, ring{}, ""
-	t.planExpiry()
-	close(t.grown)
-	t.grown = make(chan struct{})
-	return nil
-}
-
-// List returns the threads of an agent's principal, newest first: those behind
-// after, at most limit.
-func (ts *Threads) List(ctx context.Context, agent, principal string, after Listed, limit int) ([]Listed, error) {
-	list, err := ts.store.List(ctx, agent, principal, after, limit)
-	if err != nil {
-		return nil, storeError(err)
-	}
-	return list, nil
 }

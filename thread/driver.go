@@ -50,8 +50,7 @@ func (d *driver) start(ctx context.Context) {
 	d.cancel = cancel
 	t.mu.Lock()
 	t.driver = d
-	close(t.grown) // who waits to stop the run can do so now
-	t.grown = make(chan struct{})
+	t.wake() // who waits to stop the run can do so now
 	t.mu.Unlock()
 
 	read := make(chan struct{})

@@ -2,7 +2,6 @@ package thread
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/lockstep-go/lockstep/agui"
@@ -18,17 +17,9 @@ const expiredAnswer = "expired"
 // run is active nothing is open that could expire: it began by deciding all.
 // Callers hold writing.
 func (t *Thread) expire(ctx context.Context) error {
-	for range maxConflicts {
-		drafts, err := t.expired(&t.fold, time.Now())
-		if err != nil || len(drafts) == 0 {
-			return err
-		}
-		stored, err := t.append(ctx, t.threads.requestWait(), t.entries(drafts))
-		if stored || err != nil {
-			return err
-		}
-	}
-	return storeError(errors.New("the log moved on with every attempt"))
+	return t.commitHeld(ctx, t.threads.requestWait(), func(f *fold) ([]draft, error) {
+		return t.expired(f, time.Now())
+	})
 }
 
 // expired is the run that takes back what has expired by now; empty where

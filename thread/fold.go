@@ -15,6 +15,7 @@ type fold struct {
 	head     Head
 	floor    uint64    // positions before it are too old
 	whole    uint64    // what is before it was read in its compacted form
+	hole     uint64    // the last entry whose number does not follow the one before it
 	touched  time.Time // of the last entry
 	doc      state.Doc
 	revision uint64
@@ -102,6 +103,9 @@ func (f *fold) apply(e Entry) error {
 	if e.Seq <= f.head.Seq {
 		return fmt.Errorf("thread: entry %d of the log comes behind %d", e.Seq, f.head.Seq)
 	}
+	if e.Seq != f.head.Seq+1 {
+		f.hole = e.Seq
+	}
 	f.head.Seq, f.touched = e.Seq, e.Time
 	if e.Floor {
 		f.floor, f.whole = e.Seq, e.Seq
@@ -133,6 +137,18 @@ func (f *fold) apply(e Entry) error {
 	}
 	if _, snapshot := e.Event.(*agui.StateSnapshot); snapshot || e.Change != nil || isDelta(e.Event) {
 		f.shown = push(f.shown, shownDoc{seq: e.Seq, revision: f.revision, doc: f.doc}, keptShown)
+	}
+	return nil
+}
+
+// complete fails for a log of which entries are missing: numbers are dense up to
+// its head, but for what was compacted (T2).
+func (f *fold) complete(head uint64) error {
+	switch {
+	case f.hole > f.floor:
+		return fmt.Errorf("thread: entries are missing from the log before %d", f.hole)
+	case f.head.Seq < head:
+		return fmt.Errorf("thread: entries are missing from the log behind %d, it ends at %d", f.head.Seq, head)
 	}
 	return nil
 }
@@ -174,13 +190,21 @@ func (f *fold) propose(e Entry) {
 	if f.proposed == nil {
 		f.proposed = map[string]uint64{}
 	}
-	f.open = slices.Clone(f.open)
-	if i := slices.IndexFunc(f.open, func(o state.Proposal) bool { return o.Key() == p.Key() }); i >= 0 {
-		f.open[i] = p // edited while it waits
-		return
+	if !slices.ContainsFunc(f.open, p.Same) {
+		f.proposed[p.Key()] = e.Seq // else it was edited while it waits
 	}
-	f.open = append(f.open, p)
-	f.proposed[p.Key()] = e.Seq
+	f.open = with(f.open, p)
+}
+
+// with is a list of open proposals with p in the place of the one of its key, or
+// at its end.
+func with(open []state.Proposal, p state.Proposal) []state.Proposal {
+	open = slices.Clone(open)
+	if i := slices.IndexFunc(open, p.Same); i >= 0 {
+		open[i] = p
+		return open
+	}
+	return append(open, p)
 }
 
 // event adds what viewers get.

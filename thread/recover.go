@@ -2,7 +2,6 @@ package thread
 
 import (
 	"context"
-	"slices"
 
 	"github.com/lockstep-go/lockstep/agui"
 	"github.com/lockstep-go/lockstep/state"
@@ -37,8 +36,8 @@ func (t *Thread) lastEntries(f *fold, key string, why error) []draft {
 	}
 	mark := state.Mark{By: state.BySystem}
 	var drafts []draft
-	for _, o := range slices.Backward(f.openers) {
-		drafts = append(drafts, draft{run: key, mark: mark, event: closer(o)})
+	for _, e := range closers(f.openers) {
+		drafts = append(drafts, draft{run: key, mark: mark, event: e})
 	}
 	open := f.open
 	for _, d := range f.decided {
@@ -78,8 +77,7 @@ func (t *Thread) endLost(key string, why error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.broken = lost
-	close(t.grown)
-	t.grown = make(chan struct{})
+	t.wake()
 }
 
 // disown says that this process does not drive a run, or not any more. Callers
@@ -104,24 +102,12 @@ func (e *LostError) Error() string { return "thread: the run was given up: " + e
 // Unwrap returns the store's error.
 func (e *LostError) Unwrap() error { return e.Err }
 
-// closer is the event that closes what an opener opened.
-func closer(opener agui.Event) agui.Event {
-	switch o := opener.(type) {
-	case *agui.TextMessageStart:
-		return &agui.TextMessageEnd{Base: owned(o.Base), MessageID: o.MessageID}
-	case *agui.ToolCallStart:
-		return &agui.ToolCallEnd{Base: owned(o.Base), ToolCallID: o.ToolCallID}
-	case *agui.ReasoningStart:
-		return &agui.ReasoningEnd{Base: owned(o.Base), MessageID: o.MessageID}
-	case *agui.ReasoningMessageStart:
-		return &agui.ReasoningMessageEnd{Base: owned(o.Base), MessageID: o.MessageID}
-	case *agui.StepStarted:
-		return &agui.StepFinished{Base: owned(o.Base), StepName: o.StepName}
-	case *agui.SubagentStarted:
-		return &agui.SubagentError{Base: owned(o.Base), Message: "The server that ran this was stopped."}
+// closers are the events that close what openers opened, the last one first.
+func closers(openers []agui.Event) []agui.Event {
+	var order agui.Sequence
+	_ = order.Check(&agui.RunStarted{}) // neither can be out of order: they were sent
+	for _, o := range openers {
+		_ = order.Check(o)
 	}
-	return nil
+	return order.Close()
 }
-
-// owned names the subagent that an event of b belongs to.
-func owned(b agui.Base) agui.Base { return agui.Base{SubagentRunID: b.SubagentRunID} }

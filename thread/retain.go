@@ -98,20 +98,52 @@ func (ts *Threads) sweepOne(ctx context.Context, key Key, before time.Time) (don
 	return true, t.forget(ctx)
 }
 
-// hand gives a thread out. Callers hold ts.mu.
-func (ts *Threads) hand(key Key, model *state.Model) *Thread {
-	t := ts.open[key]
-	if t == nil {
-		t = &Thread{key: key, threads: ts, writing: newTurn(), grown: make(chan struct{})}
-		ts.open[key] = t
+// Forget removes the thread: its active run is stopped first, and its viewers'
+// bodies end.
+func (t *Thread) Forget(ctx context.Context) error {
+	for {
+		if err := t.writing.take(ctx, t.threads.requestWait()); err != nil {
+			return err
+		}
+		a := t.fold.active
+		if a == nil || a.key != t.mine {
+			defer t.writing.give()
+			return t.forget(ctx)
+		}
+		t.mu.Lock()
+		d, grown := t.driver, t.grown
+		if d != nil && d.key != a.key {
+			d = nil // the run before, which has not gone yet
+		}
+		t.mu.Unlock()
+		t.writing.give()
+		// Not under the lock: the run's end has to be written first. Then another
+		// run may have begun.
+		if d != nil {
+			d.stop()
+		}
+		select {
+		case <-grown: // also when a run that has just begun gets its driver
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
 	}
-	if t.model == nil {
-		t.model = model // nil where it is only to be forgotten
+}
+
+// forget is Forget where no run is active. Callers hold writing.
+func (t *Thread) forget(ctx context.Context) error {
+	if t.fold.head.Seq > 0 {
+		if err := t.threads.store.Compact(ctx, t.key, t.fold.head, 0, t.fold.head.Seq, nil); err != nil {
+			return storeError(err)
+		}
 	}
-	if t.users++; t.users == 1 {
-		ts.idle = slices.DeleteFunc(ts.idle, func(o *Thread) bool { return o == t })
-	}
-	return t
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.gone = gone{head: t.fold.head, ring: t.ring}
+	t.fold, t.ring, t.mine = fold{head: Head{Epoch: newEpoch()}}, ring{}, ""
+	t.planExpiry()
+	t.wake()
+	return nil
 }
 
 // condense makes the oldest runs of a log one short run, where there are too

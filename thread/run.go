@@ -228,7 +228,7 @@ func (t *Thread) beginState(f *fold, key string, news posted, answers *resumed) 
 	var drafts []draft
 	if len(edited.Predicted) > 0 {
 		for _, p := range m.Amend(open, news.base.View, news.state) {
-			open = replaced(open, p)
+			open = with(open, p)
 			drafts = append(drafts, draft{run: key, mark: mark, proposal: &p})
 		}
 	}
@@ -270,17 +270,6 @@ func (t *Thread) beginState(f *fold, key string, news posted, answers *resumed) 
 		drafts = append(drafts, draft{run: key, mark: mark, event: state.ConflictEvent(lost, state.RejectResult)})
 	}
 	return session, drafts, nil
-}
-
-// replaced is the list with p in the place of the proposal of its call.
-func replaced(open []state.Proposal, p state.Proposal) []state.Proposal {
-	open = slices.Clone(open)
-	for i := range open {
-		if open[i].Call == p.Call {
-			open[i] = p
-		}
-	}
-	return open
 }
 
 // answerError reads a client's answer to a call of its own tool: an error, or

@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -190,6 +191,32 @@ func (ts *Threads) Open(ctx context.Context, key Key, model *state.Model) (*Thre
 	return t, nil
 }
 
+// hand gives a thread out. Callers hold ts.mu.
+func (ts *Threads) hand(key Key, model *state.Model) *Thread {
+	t := ts.open[key]
+	if t == nil {
+		t = &Thread{key: key, threads: ts, writing: newTurn(), grown: make(chan struct{})}
+		ts.open[key] = t
+	}
+	if t.model == nil {
+		t.model = model // nil where it is only to be forgotten
+	}
+	if t.users++; t.users == 1 {
+		ts.idle = slices.DeleteFunc(ts.idle, func(o *Thread) bool { return o == t })
+	}
+	return t
+}
+
+// List returns the threads of an agent's principal, newest first: those behind
+// after, at most limit.
+func (ts *Threads) List(ctx context.Context, agent, principal string, after Listed, limit int) ([]Listed, error) {
+	list, err := ts.store.List(ctx, agent, principal, after, limit)
+	if err != nil {
+		return nil, storeError(err)
+	}
+	return list, nil
+}
+
 // refresh brings a thread up to its log and ends what a dead process left.
 func (t *Thread) refresh(ctx context.Context) error {
 	if err := t.writing.take(ctx, t.threads.requestWait()); err != nil {
@@ -242,8 +269,9 @@ func (t *Thread) catchUp(ctx context.Context) error {
 
 // readOn is catchUp, and returns what it found.
 func (t *Thread) readOn(ctx context.Context) (found []Entry, err error) {
+	var head Head
 	if !t.loaded {
-		head, err := t.threads.store.Head(ctx, t.key)
+		head, err = t.threads.store.Head(ctx, t.key)
 		if err != nil {
 			return found, storeError(err)
 		}
@@ -263,6 +291,9 @@ func (t *Thread) readOn(ctx context.Context) (found []Entry, err error) {
 			return found, storeError(err)
 		}
 		found = append(found, e)
+	}
+	if err := t.fold.complete(head.Seq); err != nil {
+		return found, storeError(err)
 	}
 	return found, nil
 }
@@ -285,9 +316,15 @@ func (t *Thread) take(e Entry) error {
 	if e.Proposal != nil || e.Settled != "" {
 		t.planExpiry()
 	}
+	t.wake()
+	return nil
+}
+
+// wake lets everybody look again who waits for the thread to change. Callers
+// hold mu.
+func (t *Thread) wake() {
 	close(t.grown)
 	t.grown = make(chan struct{})
-	return nil
 }
 
 // draft is an entry in the making.

@@ -43,10 +43,11 @@ func (p *Published) Frame(v agui.Version) []byte {
 
 // Terminal reports whether the entry ends the run of that key.
 func (p *Published) Terminal(key string) bool {
-	if p.Run != key {
-		return false
-	}
-	switch p.Event.(type) {
+	return p.Run == key && isTerminal(p.Event)
+}
+
+func isTerminal(e agui.Event) bool {
+	switch e.(type) {
 	case *agui.RunFinished, *agui.RunError:
 		return true
 	}

@@ -54,15 +54,10 @@ func (c recordCmd) Run(ctx context.Context, io std) error {
 		x = attach(u, c.Token, c.Attach)
 		header.Attached = c.Attach
 	} else {
-		in, err := c.input()
+		in, err := c.question(io.in)
 		if err != nil {
 			return err
 		}
-		texts, err := c.messages(io.in)
-		if err != nil {
-			return err
-		}
-		said(in, texts...)
 		x = post(c.URL, c.Token, in)
 		header.Input = x.body
 	}

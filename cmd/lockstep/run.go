@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,6 +17,7 @@ import (
 	"github.com/lockstep-go/lockstep/client"
 	"github.com/lockstep-go/lockstep/internal/recording"
 	"github.com/lockstep-go/lockstep/jsondoc"
+	lockrun "github.com/lockstep-go/lockstep/run"
 )
 
 // asking is what run, record and verify ask a run with.
@@ -45,11 +45,11 @@ func (a *asking) given() (names []string) {
 // input is the run's input, without messages.
 func (a *asking) input() (*agui.RunAgentInput, error) {
 	in := &agui.RunAgentInput{
-		ThreadID: a.Thread, RunID: newID("run"), ProtocolVersion: agui.ProtocolVersion,
+		ThreadID: a.Thread, RunID: lockrun.NewID("run"), ProtocolVersion: agui.ProtocolVersion,
 		Messages: []agui.Message{}, Tools: []agui.Tool{}, Context: []agui.Context{}, ForwardedProps: jsondoc.Object(),
 	}
 	if a.Thread == "" {
-		in.ThreadID = newID("thread")
+		in.ThreadID = lockrun.NewID("thread")
 	}
 	if a.State != "" {
 		v, err := readJSON(a.State)
@@ -71,16 +71,28 @@ func (a *asking) input() (*agui.RunAgentInput, error) {
 	return in, nil
 }
 
+// question is the run's input, with what is said by flags or on standard input.
+func (a *asking) question(stdin io.Reader) (*agui.RunAgentInput, error) {
+	in, err := a.input()
+	if err != nil {
+		return nil, err
+	}
+	texts, err := a.messages(stdin)
+	if err != nil {
+		return nil, err
+	}
+	said(in, texts...)
+	return in, nil
+}
+
 // said adds user messages. An empty one says nothing.
 func said(in *agui.RunAgentInput, texts ...string) {
 	for _, text := range texts {
 		if text != "" {
-			in.Messages = append(in.Messages, agui.Message{ID: newID("msg"), Role: agui.RoleUser, Content: agui.Text(text)})
+			in.Messages = append(in.Messages, agui.Message{ID: lockrun.NewID("msg"), Role: agui.RoleUser, Content: agui.Text(text)})
 		}
 	}
 }
-
-func newID(prefix string) string { return prefix + "-" + strings.ToLower(rand.Text()) }
 
 // readResume reads AG-UI's resume array, or one entry of it.
 func readResume(s string) ([]agui.ResumeEntry, error) {
@@ -172,15 +184,10 @@ func (c runCmd) Run(ctx context.Context, io std) error {
 	if _, err := checkURL(c.URL); err != nil {
 		return err
 	}
-	in, err := c.input()
+	in, err := c.question(io.in)
 	if err != nil {
 		return err
 	}
-	texts, err := c.messages(io.in)
-	if err != nil {
-		return err
-	}
-	said(in, texts...)
 	var run outcome
 	for l, err := range post(c.URL, c.Token, in).lines(ctx) {
 		if err != nil {

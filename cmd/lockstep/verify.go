@@ -13,6 +13,7 @@ import (
 	"github.com/lockstep-go/lockstep/internal/recording"
 	"github.com/lockstep-go/lockstep/internal/verify"
 	"github.com/lockstep-go/lockstep/jsondoc"
+	lockrun "github.com/lockstep-go/lockstep/run"
 )
 
 type verifyCmd struct {
@@ -151,7 +152,7 @@ func (c verifyCmd) exchange(ctx context.Context, out *report, in *agui.RunAgentI
 // activities, the state, and an answer to everything that the last run asked.
 func next(in *agui.RunAgentInput, held agui.Reduction) *agui.RunAgentInput {
 	out := *in
-	out.RunID, out.State, out.Resume = newID("run"), held.State, nil
+	out.RunID, out.State, out.Resume = lockrun.NewID("run"), held.State, nil
 	if out.State.IsNull() {
 		out.State = jsondoc.Value{}
 	}
