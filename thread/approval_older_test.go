@@ -102,6 +102,13 @@ func TestConfirmChanges(t *testing.T) {
 				in.Resume = []agui.ResumeEntry{{InterruptID: id, Status: agui.ResumeCancelled}}
 			})
 		}, false, "The user did not approve this call. It was not run, and nothing was changed.", "old"},
+		"approved, by resume and by its message at once": {func(s *stage, id string) played {
+			done := s.confirm(map[string]string{id: `{"accepted":true}`}, func(in *agui.RunAgentInput) { in.Resume = resumes(id, `{"approved":true}`) })
+			if got := s.results(id); len(got) != 1 {
+				s.t.Errorf("T5: the confirm_changes call has the answers %q", got)
+			}
+			return done
+		}, true, `Done: {"document":"new text"}`, "new text"},
 		"edited": {func(s *stage, id string) played {
 			return s.confirm(map[string]string{id: `{"accepted":true,"document":"mine"}`})
 		}, true, `Done: {"document":"mine"}`, "mine"},

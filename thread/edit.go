@@ -133,7 +133,11 @@ func (t *Thread) edit(f *fold, e Edit) (Edited, []draft, error) {
 		lost = append(lost, Conflict{Path: p})
 	}
 	if len(lost) > 0 {
-		return stay, nil, f.refused("the place was changed by somebody else, or is not there yet", lost)
+		reason := "the place was changed by somebody else since"
+		if len(edited.Predicted) > 0 {
+			reason = "the place is only predicted or proposed: there is nothing to edit yet"
+		}
+		return stay, nil, f.refused(reason, lost)
 	}
 	conflicts := edited.Conflicts
 	if len(conflicts) > 0 && t.model.Config().Conflict == state.AgentWins {

@@ -30,105 +30,137 @@ type resumed struct {
 // before anything is decided: a request that is refused leaves everything as it
 // was. The error is an *agui.Error.
 func (f *fold) resume(in *agui.RunAgentInput, raw jsondoc.Value, news posted, tools []tool.Tool, now time.Time) (resumed, error) {
-	var out resumed
+	out := resumed{said: map[string]Answered{}, answers: map[string]string{}}
 	answers, err := run.ReadResume(in, raw)
 	if err != nil {
 		return out, err
 	}
 	var asked []state.Proposal
-	interrupts := false // any that is not asked in the older way
 	for _, p := range f.open {
 		if p.Asked() {
 			asked = append(asked, p)
-			interrupts = interrupts || p.Ask.Confirm == ""
 		}
 	}
 	if answers != nil && len(answers) == 0 && len(asked) > 0 {
 		return out, agui.NewError(agui.CodeResumeInvalid, "The thread waits for an answer, and resume has none.", nil)
 	}
-	given := len(answers) > 0
-	if given && len(news.fresh) == 0 {
+	if len(answers) > 0 && len(news.fresh) == 0 {
 		out.stays, news.branch = true, nil
 	}
-	byMessage := map[string]bool{}
-	for _, m := range news.fresh {
-		if p, ok := confirmOf(asked, m); ok && !slices.ContainsFunc(answers, func(a run.Answer) bool { return a.ID == p.Ask.ID }) {
-			answers = append(answers, run.Answer{ID: p.Ask.ID, Payload: answerOf(m)})
-			byMessage[p.Ask.ID] = true
-		}
+	said := messageAnswers(asked, news.fresh)
+	if len(answers) == 0 && len(said) == 0 {
+		return out, f.passedOver(asked, news, &out)
 	}
-	if len(answers) == 0 {
-		switch {
-		case len(asked) == 0 || !news.news():
-			return out, nil
-		case interrupts || news.branch != nil && len(news.fresh) == 0:
-			return out, agui.NewError(agui.CodeResumeRequired, "The thread waits for an answer; send resume with one for each open interrupt, or cancel them.", nil)
-		}
-		// Asked in the older way, and answered by something else: a refusal.
-		out.said, out.answers = map[string]Answered{}, map[string]string{}
-		for _, p := range asked {
-			out.refuse(f, p)
-		}
-		return out, nil
+	given, err := f.match(asked, answers)
+	if err != nil {
+		return out, err
 	}
-	if len(answers) == 1 && answers[0].ID == "" {
-		if len(asked) != 1 {
-			return out, agui.NewError(agui.CodeResumeNotFound, "The answer names no interrupt, and there is not exactly one.", nil)
-		}
-		answers[0].ID = asked[0].Ask.ID
+	if len(given) == 0 && len(said) == 0 && (len(asked) == 0 || !news.news()) {
+		return out, nil // answered before: nothing runs
 	}
-	byID := map[string]run.Answer{}
-	repeated := 0
-	for _, a := range answers {
-		if p, ok := find(asked, a.ID); ok {
-			if _, twice := byID[p.Ask.ID]; twice {
-				return out, agui.NewError(agui.CodeResumeInvalid, "The resume answers one interrupt twice, by its own id and by its call's.", nil)
-			}
-			byID[p.Ask.ID] = a
-			continue
-		}
-		switch was, known := f.answers[a.ID]; {
-		case known && (was.Said == a.Same() || was.Said == expiredAnswer && a.Cancelled):
-			repeated++
-		case known && was.Said == expiredAnswer:
-			return out, agui.NewError(agui.CodeResumeExpired, "The interrupt has expired; it can only be cancelled.", nil)
-		default:
-			return out, agui.NewError(agui.CodeResumeNotFound, "There is no open interrupt with this id.", nil)
-		}
-	}
-	if len(byID) == 0 && given && repeated > 0 && (len(asked) == 0 || !news.news()) {
-		return out, nil // given before: nothing runs
-	}
-	out.said, out.answers = map[string]Answered{}, map[string]string{}
 	for _, p := range asked {
-		a, ok := byID[p.Ask.ID]
-		if !ok && p.Ask.Confirm != "" && asks(news.fresh) {
-			// Asked in the older way, and answered by a message instead.
-			out.refuse(f, p)
-			continue
-		}
-		if !ok {
-			return out, agui.NewError(agui.CodeResumeMissingInterrupt, fmt.Sprintf("One resume answers all open interrupts; %d of %d are missing.", len(asked)-len(byID), len(asked)), nil)
-		}
-		if p.Expired(now) && !a.Cancelled {
-			return out, agui.NewError(agui.CodeResumeExpired, "The interrupt has expired; it can only be cancelled.", nil)
-		}
-		d, err := run.Decide(p, a, tools)
-		if err != nil && byMessage[p.Ask.ID] {
-			// The message stays in the client's history and comes with each of its
-			// runs: an error would end the conversation. What does not say yes is
-			// a no.
-			d, a, err = run.Decision{Proposal: p, Cancelled: true}, run.Answer{ID: p.Ask.ID, Cancelled: true}, nil
+		a, resumes := given[p.Ask.ID]
+		told, tells := said[p.Ask.ID]
+		switch {
+		case resumes:
+			if err = out.decide(p, a, tools, now); err == nil && p.Ask.Confirm != "" && !tells {
+				out.reply(f, p, confirmText(out.decided[len(out.decided)-1], a))
+			}
+		case tells:
+			out.hear(p, told, tools, now)
+		case p.Ask.Confirm != "" && asks(news.fresh):
+			out.refuse(f, p) // asked in the older way, and answered by a message instead
+		default:
+			err = agui.NewError(agui.CodeResumeMissingInterrupt, fmt.Sprintf("One resume answers all %d open interrupts; some are missing.", len(asked)), nil)
 		}
 		if err != nil {
 			return out, err
 		}
-		out.add(d, a)
-		if p.Ask.Confirm != "" && !byMessage[p.Ask.ID] {
-			out.reply(f, p, confirmText(d, a))
+	}
+	return out, nil
+}
+
+// messageAnswers are the tool messages that answer confirm_changes calls, as
+// answers by interrupt.
+func messageAnswers(asked []state.Proposal, fresh []agui.Message) map[string]run.Answer {
+	out := map[string]run.Answer{}
+	for _, m := range fresh {
+		if p, ok := confirmOf(asked, m); ok {
+			out[p.Ask.ID] = run.Answer{ID: p.Ask.ID, Payload: answerOf(m)}
+		}
+	}
+	return out
+}
+
+// passedOver decides what a request means for open questions that it does not
+// answer: it is refused where it goes on all the same; what is asked in the older
+// way counts as refused.
+func (f *fold) passedOver(asked []state.Proposal, news posted, out *resumed) error {
+	if len(asked) == 0 || !news.news() {
+		return nil
+	}
+	interrupt := slices.ContainsFunc(asked, func(p state.Proposal) bool { return p.Ask.Confirm == "" })
+	if interrupt || news.branch != nil && len(news.fresh) == 0 {
+		return agui.NewError(agui.CodeResumeRequired, "The thread waits for an answer; send resume with one for each open interrupt, or cancel them.", nil)
+	}
+	for _, p := range asked {
+		out.refuse(f, p)
+	}
+	return nil
+}
+
+// match finds the open question of each answer, by interrupt. Answers that were
+// given before, and say the same, are left out; any other to a question that is
+// not open is an error.
+func (f *fold) match(asked []state.Proposal, answers []run.Answer) (map[string]run.Answer, error) {
+	if len(answers) == 1 && answers[0].ID == "" {
+		if len(asked) != 1 {
+			return nil, agui.NewError(agui.CodeResumeNotFound, "The answer names no interrupt, and there is not exactly one.", nil)
+		}
+		answers[0].ID = asked[0].Ask.ID
+	}
+	out := map[string]run.Answer{}
+	for _, a := range answers {
+		if p, ok := find(asked, a.ID); ok {
+			if _, twice := out[p.Ask.ID]; twice {
+				return nil, agui.NewError(agui.CodeResumeInvalid, "The resume answers one interrupt twice, by its own id and by its call's.", nil)
+			}
+			out[p.Ask.ID] = a
+			continue
+		}
+		switch was, known := f.answers[a.ID]; {
+		case known && (was.Said == a.Same() || was.Said == expiredAnswer && a.Cancelled):
+		case known && was.Said == expiredAnswer:
+			return nil, errExpired
+		default:
+			return nil, agui.NewError(agui.CodeResumeNotFound, "There is no open interrupt with this id.", nil)
 		}
 	}
 	return out, nil
+}
+
+// errExpired answers what comes too late.
+var errExpired = agui.NewError(agui.CodeResumeExpired, "The interrupt has expired; it can only be cancelled.", nil)
+
+// decide reads an answer that resume gives.
+func (r *resumed) decide(p state.Proposal, a run.Answer, tools []tool.Tool, now time.Time) error {
+	if p.Expired(now) && !a.Cancelled {
+		return errExpired
+	}
+	d, err := run.Decide(p, a, tools)
+	if err == nil {
+		r.add(d, a)
+	}
+	return err
+}
+
+// hear reads an answer that a tool message gives. The message stays in the
+// client's history and comes with each of its runs: an error would end the
+// conversation. What does not say yes is a no, and so is what comes too late.
+func (r *resumed) hear(p state.Proposal, a run.Answer, tools []tool.Tool, now time.Time) {
+	if r.decide(p, a, tools, now) != nil {
+		r.add(run.Decision{Proposal: p, Cancelled: true}, run.Answer{ID: p.Ask.ID, Cancelled: true})
+	}
 }
 
 func (r *resumed) add(d run.Decision, a run.Answer) {
