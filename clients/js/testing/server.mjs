@@ -29,7 +29,7 @@ export async function gated() {
   return {
     url: server.url,
     log: server.log,
-    hold: (pieces) => gate.holdAfter('"arguments":"', pieces),
+    hold: (pieces) => gate.holdAt('"arguments":"', pieces + 1),
     release: gate.release,
     async stop() {
       await server.stop();
@@ -72,8 +72,10 @@ async function start(name, args, env = {}) {
 /**
  * A wire to a server that can be cut. `cutAfter(text)` cuts every connection as
  * soon as the text has passed on one of them; the next connections live.
- * `holdAfter(text, n)` lets nothing more through on a connection where the text
- * has passed n times, until `release()`.
+ * `holdAt(text, n)` holds a connection before the event of a streamed answer in
+ * which the text comes for the nth time, until `release()`. Before the event, not
+ * in it: Go's reader of chunked bodies keeps what it has read of earlier chunks to
+ * itself while it waits for the rest of one.
  */
 export async function wire(target) {
   const { hostname, port } = new URL(target);
@@ -95,15 +97,16 @@ export async function wire(target) {
     far.on("data", (chunk) => {
       const from = seen.length;
       if (needle !== undefined || latch !== undefined) seen += chunk.toString("latin1"); // byte by byte
-      const end = latch === undefined ? -1 : nth(seen, latch.text, latch.n);
-      if (end < 0) {
+      const found = latch === undefined ? -1 : nth(seen, latch.text, latch.n);
+      if (found < 0) {
         near.write(chunk);
       } else {
         // Exactly so far, however the bytes came together.
-        near.write(chunk.subarray(0, end - from));
+        const end = Math.max(0, seen.lastIndexOf(eventEnd, found) + eventEnd.length - from);
+        near.write(chunk.subarray(0, end));
         latch = undefined;
         far.pause();
-        held.push(() => (near.write(chunk.subarray(end - from)), far.resume()));
+        held.push(() => (near.write(chunk.subarray(end)), far.resume()));
       }
       if (needle !== undefined && seen.includes(needle)) {
         needle = undefined;
@@ -119,7 +122,7 @@ export async function wire(target) {
     url: `http://127.0.0.1:${server.address().port}`,
     cut,
     cutAfter: (text) => (needle = text),
-    holdAfter: (text, n = 1) => (latch = { text, n }),
+    holdAt: (text, n = 1) => (latch = { text, n }),
     release() {
       latch = undefined;
       for (const goOn of held.splice(0)) goOn();
@@ -135,15 +138,17 @@ export async function wire(target) {
   };
 }
 
-/** Where the text ends that comes for the nth time; -1: it does not. */
+/** The end of an event that is an HTTP chunk of its own. */
+const eventEnd = "\n\n\r\n";
+
+/** Where the text begins that comes for the nth time; -1: it does not. */
 function nth(all, text, n) {
-  let end = -1;
-  for (let i = 0; n > 0; n--) {
-    i = all.indexOf(text, i);
+  let i = -1;
+  for (; n > 0; n--) {
+    i = all.indexOf(text, i + 1);
     if (i < 0) return -1;
-    end = i += text.length;
   }
-  return end;
+  return i;
 }
 
 /** Waits until something holds. The bound is for a test that would never end, not for a slow machine. */
