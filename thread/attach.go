@@ -97,6 +97,7 @@ func (t *Thread) Watch() (release func()) {
 	t.watchers++
 	t.threads.opts.Metrics.Viewers.Add(1)
 	t.planExpiry()
+	t.attend()
 	released := false
 	return func() {
 		t.mu.Lock()
@@ -109,6 +110,7 @@ func (t *Thread) Watch() (release func()) {
 		if t.watchers--; t.watchers == 0 {
 			t.unwatched()
 		}
+		t.leave()
 	}
 }
 
@@ -122,7 +124,7 @@ func (t *Thread) unwatched() {
 		return
 	}
 	if d.req.Linger == 0 {
-		d.stop()
+		t.lastCall(d)
 		return
 	}
 	if d.linger != nil {
@@ -130,10 +132,9 @@ func (t *Thread) unwatched() {
 	}
 	d.linger = time.AfterFunc(d.req.Linger, func() {
 		t.mu.Lock()
-		still := t.watchers == 0 && t.driver == d
-		t.mu.Unlock()
-		if still {
-			d.stop()
+		defer t.mu.Unlock()
+		if t.watchers == 0 && t.driver == d {
+			t.lastCall(d)
 		}
 	})
 }

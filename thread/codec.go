@@ -52,6 +52,10 @@ var entryMembers = record.Members[Entry]{
 	record.String("started", func(e *Entry) *string { return &e.Started }),
 	record.Uint("left", func(e *Entry) *uint64 { return &e.Left }),
 	record.String("undoes", func(e *Entry) *string { return &e.Undoes }),
+	record.Object("signal", func(e *Entry) **Signal { return &e.Signal }, record.Members[Signal]{
+		record.String("kind", func(s *Signal) *string { return (*string)(&s.Kind) }),
+		record.String("run", func(s *Signal) *string { return &s.Run }),
+	}),
 	record.Bool("floor", func(e *Entry) *bool { return &e.Floor }),
 	record.Uint("revision", func(e *Entry) *uint64 { return &e.Revision }),
 }

@@ -36,7 +36,7 @@ var storedEntry = thread.Entry{
 			Metadata: jsondoc.MustParse(`{"n":1e2}`), Confirm: "confirm-1", Placeholder: "result-1",
 		},
 	},
-	Settled: "call-0", Answer: thread.Answered{ID: "ask-0", Said: "resolved {}", Approved: true}, Started: "call-2", Left: 17, Undoes: "run-0", Floor: true, Revision: 12,
+	Settled: "call-0", Answer: thread.Answered{ID: "ask-0", Said: "resolved {}", Approved: true}, Started: "call-2", Left: 17, Undoes: "run-0", Signal: &thread.Signal{Kind: thread.SignalStop, Run: "run-3"}, Floor: true, Revision: 12,
 }
 
 const storedText = `{"v":1,"n":18446744073709551615,"t":1764540000123,"run":"run-` + "\u2028" + `\"1\"","by":"agent",` +
@@ -47,7 +47,7 @@ const storedText = `{"v":1,"n":18446744073709551615,"t":1764540000123,"run":"run
 	`"proposal":{"call":"call-1","tool":"update_recipe","args":{"z":null,"a":1.0},"base":{"/recipe":null},"edited":{"/recipe":{"a":1.0}},"patch":[{"op":"remove","path":"/old"}],` +
 	`"ask":"ask-1","reason":"tool_call","message":"Approve?","schema":{"type":"object"},"metadata":{"n":1e2},"confirm":"confirm-1","placeholder":"result-1",` +
 	`"expires":1764540600000},` +
-	`"settled":"call-0","answered":"ask-0","said":"resolved {}","approved":true,"started":"call-2","left":17,"undoes":"run-0","floor":true,"revision":12}`
+	`"settled":"call-0","answered":"ask-0","said":"resolved {}","approved":true,"started":"call-2","left":17,"undoes":"run-0","signal":{"kind":"stop","run":"run-3"},"floor":true,"revision":12}`
 
 // TestEntryText: files that are written today are read by every later version,
 // so the text is pinned.

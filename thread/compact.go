@@ -22,12 +22,23 @@ func (t *Thread) compact(ctx context.Context) error {
 	if upTo <= f.floor || t.unread(upTo) {
 		return nil
 	}
+	if t.threads.shared {
+		if err := t.signalHeld(ctx, Signal{Kind: SignalCompact}); err != nil {
+			return err
+		}
+		if upTo != f.compactable() {
+			return nil // others were at work meanwhile, and the next run's end comes
+		}
+	}
 	entries, err := t.between(ctx, f.floor, upTo)
-	if err != nil {
+	if err != nil || len(entries) == 0 {
 		return err
 	}
-	if len(entries) == 0 {
-		return nil
+	if slices.ContainsFunc(entries, func(e Entry) bool { return e.Floor }) {
+		// Another process has compacted part of this. The next run's end takes
+		// the rest, with the numbers that things have now.
+		_, err := t.reread(ctx)
+		return err
 	}
 	if err := t.threads.store.Compact(ctx, t.key, f.head, f.floor, upTo, f.compacted(entries)); err != nil {
 		return storeError(err)
@@ -59,7 +70,7 @@ func (t *Thread) between(ctx context.Context, after, upTo uint64) ([]Entry, erro
 	t.mu.Lock()
 	list, ok := t.ring.behind(after, t.fold.head.Seq)
 	t.mu.Unlock()
-	if ok {
+	if ok && !t.threads.shared { // else the store may know better
 		for _, p := range list {
 			if p.Seq <= upTo {
 				out = append(out, p.Entry)

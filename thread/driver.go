@@ -33,8 +33,15 @@ type driver struct {
 	closing string // what is said instead of asking the model; the driver's goroutine's
 	cancel  context.CancelCauseFunc
 	linger  *time.Timer   // under the thread's mu; nil: not counting
+	called  bool          // under mu: other processes are asked whether they have viewers
+	watched bool          // under mu: one has
+	call    *time.Timer   // under mu: when the answer must be there
 	done    chan struct{} // the terminal event is in the log
 }
+
+// errTaken says that another process has ended the run: this one did not get its
+// lease renewed.
+var errTaken = agui.NewError(agui.CodeOwnerLost, "The run was ended by another server.", nil)
 
 // errLimit is the end of a run that took too long.
 var errLimit = agui.NewError(agui.CodeLimitExceeded, "The run took longer than it may.", nil)
@@ -50,7 +57,11 @@ func (d *driver) start(ctx context.Context) {
 	d.cancel = cancel
 	t.mu.Lock()
 	t.driver = d
+	if t.condemned == d.key {
+		d.stop()
+	}
 	t.wake() // who waits to stop the run can do so now
+	t.attend()
 	t.mu.Unlock()
 
 	read := make(chan struct{})
@@ -65,14 +76,19 @@ func (d *driver) start(ctx context.Context) {
 		defer t.tidy()
 		defer close(d.done)
 		defer stop()
+		end := d.renew()
 		d.drive(runCtx)
+		end()
 		t.mu.Lock()
 		if t.driver == d {
 			t.driver = nil
 		}
-		if d.linger != nil {
-			d.linger.Stop()
+		for _, timer := range []*time.Timer{d.linger, d.call} {
+			if timer != nil {
+				timer.Stop()
+			}
 		}
+		t.leave()
 		t.mu.Unlock()
 		cancel(run.ErrStopped) // an agent that is still busy has nobody left to tell
 		<-read
@@ -355,6 +371,9 @@ func (d *driver) append(b run.Batch) error {
 	defer d.box.setJoining(false)
 	var behind uint64 // where the log ends once the batch is in it
 	err := t.commitWithin(t.threads.base, t.threads.opts.StoreWait, func(f *fold) ([]draft, error) {
+		if f.active == nil || f.active.key != d.key {
+			return nil, errTaken
+		}
 		if f.head.Seq != d.seen {
 			d.session.Observe(f.doc)
 			b.Step = d.session.Redo()

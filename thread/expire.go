@@ -89,13 +89,9 @@ func (t *Thread) planExpiry() {
 
 // expireNow is expire on a clock of its own.
 func (t *Thread) expireNow() {
-	t.threads.mu.Lock()
-	if t.threads.closed {
-		t.threads.mu.Unlock()
+	if !t.threads.enter() {
 		return
 	}
-	t.threads.runs.Add(1)
-	t.threads.mu.Unlock()
 	defer t.threads.runs.Done()
 	err := t.writing.take(t.threads.base, t.threads.opts.StoreWait)
 	if err == nil {

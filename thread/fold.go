@@ -21,6 +21,7 @@ type fold struct {
 	revision uint64
 	reduced  agui.Reducer // messages; and the view, which doc.View repeats
 	active   *activeRun
+	lease    leaseRecord         // of the newest run
 	open     []state.Proposal    // not decided yet, oldest first
 	proposed map[string]uint64   // where each was made, by key
 	answers  map[string]Answered // to interrupts that are decided, by interruptId and by call
@@ -41,6 +42,13 @@ type activeRun struct {
 	runID       string // the client's label
 	started     time.Time
 	snapshotted bool // has sent a STATE_SNAPSHOT, so deltas may follow (W2)
+}
+
+// leaseRecord is who drives a run, and until when that is sure.
+type leaseRecord struct {
+	run, owner string
+	lasts      time.Duration // from each entry of the run
+	until      time.Time
 }
 
 // runRecord is what a fold remembers of a run.
@@ -109,6 +117,11 @@ func (f *fold) apply(e Entry) error {
 	f.head.Seq, f.touched = e.Seq, e.Time
 	if e.Floor {
 		f.floor, f.whole = e.Seq, e.Seq
+	}
+	if e.Lease != nil {
+		f.lease = leaseRecord{run: e.Run, owner: e.Lease.Owner, lasts: e.Lease.Until.Sub(e.Time), until: e.Lease.Until}
+	} else if e.Run != "" && e.Run == f.lease.run {
+		f.lease.until = e.Time.Add(f.lease.lasts)
 	}
 	if e.Change != nil {
 		before := f.doc.State

@@ -21,7 +21,7 @@ func newSetupOn(t *testing.T, store thread.Store, cfg state.Config, opts thread.
 	t.Helper()
 	s := newSetup(t, cfg, opts)
 	opts.Metrics = &s.metrics
-	s.threads = thread.New(store, &opts)
+	s.store, s.threads = store, thread.New(store, &opts)
 	return s
 }
 

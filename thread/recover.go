@@ -2,6 +2,7 @@ package thread
 
 import (
 	"context"
+	"time"
 
 	"github.com/lockstep-go/lockstep/agui"
 	"github.com/lockstep-go/lockstep/state"
@@ -9,10 +10,11 @@ import (
 
 // recover ends a run that nobody drives any more: the process that did was
 // killed, or could not store the run's end. Nothing else of it can come: the
-// store has one owner. Callers hold writing.
+// store has one owner, or it takes nothing of a run that has ended, because the
+// writer of that finds the head moved. Callers hold writing.
 func (t *Thread) recover(ctx context.Context) error {
 	a := t.fold.active
-	if a == nil || a.key == t.mine {
+	if a == nil || a.key == t.mine || t.elsewhere(time.Now()) {
 		return nil
 	}
 	key := a.key

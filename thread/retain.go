@@ -101,12 +101,15 @@ func (ts *Threads) sweepOne(ctx context.Context, key Key, before time.Time) (don
 // Forget removes the thread: its active run is stopped first, and its viewers'
 // bodies end.
 func (t *Thread) Forget(ctx context.Context) error {
+	defer t.listenIn()()
+	asked := "" // the run of another process that was told to stop
 	for {
 		if err := t.writing.take(ctx, t.threads.requestWait()); err != nil {
 			return err
 		}
 		a := t.fold.active
-		if a == nil || a.key != t.mine {
+		away := t.elsewhere(time.Now())
+		if a == nil || a.key != t.mine && !away {
 			defer t.writing.give()
 			return t.forget(ctx)
 		}
@@ -121,6 +124,12 @@ func (t *Thread) Forget(ctx context.Context) error {
 		// run may have begun.
 		if d != nil {
 			d.stop()
+		}
+		if away && asked != a.key {
+			asked = a.key
+			if err := t.signal(ctx, Signal{SignalStop, a.key}); err != nil {
+				return err
+			}
 		}
 		select {
 		case <-grown: // also when a run that has just begun gets its driver
@@ -137,13 +146,18 @@ func (t *Thread) forget(ctx context.Context) error {
 			return storeError(err)
 		}
 	}
+	t.begun()
+	return nil
+}
+
+// begun makes the thread one that has no log. Callers hold writing.
+func (t *Thread) begun() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.gone = gone{head: t.fold.head, ring: t.ring}
 	t.fold, t.ring, t.mine = fold{head: Head{Epoch: newEpoch()}}, ring{}, ""
 	t.planExpiry()
 	t.wake()
-	return nil
 }
 
 // condense makes the oldest runs of a log one short run, where there are too

@@ -45,13 +45,9 @@ type Request struct {
 // agent is done, its limit is reached, or somebody calls Stop. The caller calls
 // Leave when its client has gone.
 func (t *Thread) Run(ctx context.Context, req Request) (*Run, error) {
-	t.threads.mu.Lock()
-	if t.threads.closed {
-		t.threads.mu.Unlock()
+	if !t.threads.enter() {
 		return nil, ErrClosed
 	}
-	t.threads.runs.Add(1)
-	t.threads.mu.Unlock()
 	started := false
 	defer func() {
 		if !started {
@@ -70,21 +66,16 @@ func (t *Thread) Run(ctx context.Context, req Request) (*Run, error) {
 	wait := time.NewTimer(max(t.threads.opts.Wait, 0))
 	defer wait.Stop()
 	var d *driver
+	defer t.listenIn()()
+	q := queue{thread: t, supersede: req.Supersede}
 	for {
 		var busy *activeRun
-		var grown chan struct{}
 		err := t.commit(ctx, func(f *fold) ([]draft, error) {
 			if t.threads.closing() { // also while this run waited for another
 				return nil, ErrClosed
 			}
 			if busy = f.active; busy != nil {
-				t.mu.Lock()
-				grown = t.grown
-				if req.Supersede && t.driver != nil || t.replaceable() {
-					t.driver.stop()
-				}
-				t.mu.Unlock()
-				return nil, nil
+				return q.makeWay(busy), nil
 			}
 			r.first = f.head
 			var drafts []draft
@@ -105,8 +96,10 @@ func (t *Thread) Run(ctx context.Context, req Request) (*Run, error) {
 		if busy == nil {
 			break
 		}
+		q.made()
 		select {
-		case <-grown:
+		case <-q.grown:
+		case <-q.again:
 		case <-wait.C:
 			return nil, &BusyError{RunID: busy.runID}
 		case <-ctx.Done():
@@ -150,7 +143,7 @@ func (t *Thread) begin(f *fold, key string, req Request) (*driver, []draft, erro
 		t.threads.opts.Logger.Info("posted messages were dropped: not the user's, or not new", "thread", t.key.ID, "run", key, "messages", news.dropped)
 	}
 	drafts := []draft{
-		{run: key, mark: system, lease: &Lease{Owner: t.threads.owner, Until: time.Now().Add(t.threads.opts.RunLimit)}},
+		{run: key, mark: system, lease: t.threads.lease()},
 		{run: key, mark: state.Mark{By: state.ByUser}, event: run.Opening(in, news.fresh)},
 	}
 	session, settled, err := t.beginState(f, key, news, &answers)

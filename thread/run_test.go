@@ -29,6 +29,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 type setup struct {
 	t       *testing.T
+	store   thread.Store // of newSetupOn
 	threads *thread.Threads
 	model   *state.Model
 	metrics thread.Metrics

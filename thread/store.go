@@ -71,6 +71,8 @@ type Entry struct {
 	Left uint64
 	// Undoes is the run whose changes this entry takes back; empty: none.
 	Undoes string
+	// Signal is a word to the other processes of a shared store; nil: none.
+	Signal *Signal
 	// Floor says that what is before this entry was compacted: positions before
 	// it are too old to go on from.
 	Floor bool
@@ -86,11 +88,38 @@ type Answered struct {
 	Approved bool
 }
 
-// Lease says which process drives a run.
+// Lease says which process drives a run. On a shared store it is good until a
+// time that every later entry of the run puts off by as much again: a process
+// that says nothing any more is taken for dead.
 type Lease struct {
 	Owner string
 	Until time.Time
 }
+
+// Signal is a word from one process to the others that have the thread in use.
+type Signal struct {
+	Kind SignalKind
+	Run  string // the run that it is about; empty for SignalCompact
+}
+
+// SignalKind says what a Signal is for.
+type SignalKind string
+
+const (
+	// SignalStop asks the run's process to stop it.
+	SignalStop SignalKind = "stop"
+	// SignalYield asks it to stop the run if nobody watches it: another waits
+	// for the thread.
+	SignalYield SignalKind = "yield"
+	// SignalUnwatched asks everybody: the run's process has no viewers any more.
+	SignalUnwatched SignalKind = "unwatched"
+	// SignalWatched is the answer of a process that has some.
+	SignalWatched SignalKind = "watched"
+	// SignalCompact says that a process is about to compact the log. It moves the
+	// head, so that of two that do so at once only one succeeds, and each has
+	// read what the other made of the log before.
+	SignalCompact SignalKind = "compact"
+)
 
 // Store keeps logs. Implementations are safe for concurrent use; package
 // storetest decides who may be one. They keep entries by [AppendEntry] or as
@@ -135,6 +164,16 @@ type Store interface {
 	// Stale returns logs that were last appended to before a time, the oldest
 	// first, at most limit of them (limit > 0).
 	Stale(ctx context.Context, before time.Time, limit int) ([]Key, error)
+}
+
+// SharedStore is a Store that several processes write at once. Threads on one
+// follow what the others append, renew the leases of their runs, and leave runs
+// alone whose lease is good. On any other store a run of another process is a
+// run that its process left behind.
+type SharedStore interface {
+	Store
+	// Shared does nothing; a store has it or not.
+	Shared()
 }
 
 // CheckAppend checks what every store asks of an append before it looks at the

@@ -36,6 +36,12 @@ type Options struct {
 	// 30 s. Requests that need the store wait a tenth of it.
 	StoreWait time.Duration
 
+	// Lease is how long a run on a [SharedStore] is left alone by the other
+	// processes when its own says nothing any more, also not that it is alive;
+	// then one of them ends it. The processes' clocks must agree much better
+	// than that. Zero means 10 s.
+	Lease time.Duration
+
 	// Retention says what is forgotten by itself.
 	Retention Retention
 
@@ -64,9 +70,10 @@ type Metrics struct {
 // Threads are the threads of one process on one store. It is safe for
 // concurrent use. Close it to end its runs.
 type Threads struct {
-	store Store
-	opts  Options
-	owner string // names this process in leases
+	store  Store
+	shared bool // other processes write it too
+	opts   Options
+	owner  string // names this process in leases
 
 	mu     sync.Mutex
 	open   map[Key]*Thread // in use, or idle
@@ -74,13 +81,15 @@ type Threads struct {
 	closed bool
 	base   context.Context // ends when Close gives up waiting
 	cancel context.CancelFunc
-	swept  context.CancelFunc // ends the sweeping
-	runs   sync.WaitGroup
+	side   context.Context // of sweeping and listening; ends when Close begins
+	swept  context.CancelFunc
+	runs   sync.WaitGroup // and what else has to end before Close does
 }
 
 // New opens the threads of a store.
 func New(store Store, opts *Options) *Threads {
 	ts := &Threads{store: store, open: map[Key]*Thread{}, owner: newEpoch()}
+	_, ts.shared = store.(SharedStore)
 	if opts != nil {
 		ts.opts = *opts
 	}
@@ -97,6 +106,9 @@ func New(store Store, opts *Options) *Threads {
 	if o.StoreWait <= 0 {
 		o.StoreWait = 30 * time.Second
 	}
+	if o.Lease <= 0 {
+		o.Lease = 10 * time.Second
+	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -104,10 +116,9 @@ func New(store Store, opts *Options) *Threads {
 		o.Metrics = &Metrics{}
 	}
 	ts.base, ts.cancel = context.WithCancel(context.Background())
-	sweeping, end := context.WithCancel(ts.base)
-	ts.swept = end
+	ts.side, ts.swept = context.WithCancel(ts.base)
 	if o.Retention.Age > 0 {
-		ts.runs.Go(func() { ts.sweep(sweeping) })
+		ts.runs.Go(func() { ts.sweep(ts.side) })
 	}
 	return ts
 }
@@ -124,7 +135,7 @@ func (ts *Threads) Close(ctx context.Context) error {
 	}
 	ts.mu.Unlock()
 	for _, t := range open {
-		t.Stop()
+		t.stopHere()
 	}
 	done := make(chan struct{})
 	go func() { ts.runs.Wait(); close(done) }()
@@ -135,6 +146,17 @@ func (ts *Threads) Close(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+// enter says that something begins that Close waits for: until runs.Done. False:
+// Close was called.
+func (ts *Threads) enter() bool {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	if !ts.closed {
+		ts.runs.Add(1)
+	}
+	return !ts.closed
 }
 
 // closing reports whether Close was called.
@@ -166,6 +188,12 @@ type Thread struct {
 	gone    gone          // the log before it was forgotten
 	grown   chan struct{} // closed and made anew when the log grows
 	driver  *driver       // of the active run, when it runs here
+
+	attending int                // who wants to know what other processes append
+	deaf      context.CancelFunc // ends the listening
+	condemned string             // the run that another process has stopped
+	stale     bool               // another process has compacted the log
+	unborn    string             // the epoch of an empty log, that another process began with its own
 
 	watchers   int               // viewers that count for linger
 	unfinished map[*Run]struct{} // runs that the one who posted them still reads
@@ -226,6 +254,14 @@ func (t *Thread) refresh(ctx context.Context) error {
 	if err := t.catchUp(ctx); err != nil {
 		return err
 	}
+	t.mu.Lock()
+	stale := t.stale
+	t.mu.Unlock()
+	if stale {
+		if _, err := t.reread(ctx); err != nil {
+			return err
+		}
+	}
 	if err := t.recover(ctx); err != nil {
 		return err
 	}
@@ -269,33 +305,67 @@ func (t *Thread) catchUp(ctx context.Context) error {
 
 // readOn is catchUp, and returns what it found.
 func (t *Thread) readOn(ctx context.Context) (found []Entry, err error) {
-	var head Head
-	if !t.loaded {
-		head, err = t.threads.store.Head(ctx, t.key)
-		if err != nil {
-			return found, storeError(err)
-		}
-		if head.Epoch == "" {
-			head.Epoch = newEpoch()
-		}
-		t.mu.Lock()
-		t.fold.head.Epoch = head.Epoch
-		t.loaded = true
-		t.mu.Unlock()
+	head, err := t.find(ctx)
+	if err != nil {
+		return nil, err
 	}
-	for e, err := range t.threads.store.Read(ctx, t.key, t.fold.head.Seq) {
-		if err != nil {
-			return found, storeError(err)
+	for now := head; ; head = now {
+		found = nil
+		for e, err := range t.threads.store.Read(ctx, t.key, t.fold.head.Seq) {
+			if err != nil {
+				return nil, storeError(err)
+			}
+			found = append(found, e)
 		}
+		if len(found) > 0 && t.threads.shared {
+			if now, err = t.find(ctx); err != nil {
+				return nil, err
+			}
+		}
+		if now.Epoch == head.Epoch {
+			break
+		} // else it is not sure whose entries these are
+	}
+	if t.fold.head.Seq > 0 && slices.ContainsFunc(found, func(e Entry) bool { return e.Floor }) {
+		// Another process has compacted what this one has seen a part of.
+		return t.reread(ctx)
+	}
+	for i, e := range found {
 		if err := t.take(e); err != nil {
-			return found, storeError(err)
+			return found[:i], storeError(err)
 		}
-		found = append(found, e)
+		t.heard(e)
 	}
 	if err := t.fold.complete(head.Seq); err != nil {
 		return found, storeError(err)
 	}
 	return found, nil
+}
+
+// find says where the log ends, as far as that has to be asked: the first time,
+// and on a shared store each time, because another process may have forgotten
+// the thread. The numbers of another log mean something else.
+func (t *Thread) find(ctx context.Context) (Head, error) {
+	if t.loaded && !t.threads.shared {
+		return Head{}, nil
+	}
+	head, err := t.threads.store.Head(ctx, t.key)
+	if err != nil {
+		return head, storeError(err)
+	}
+	if t.fold.head.Seq > 0 && head.Epoch != t.fold.head.Epoch {
+		t.begun()
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case head.Epoch != "" && head.Epoch != t.fold.head.Epoch:
+		t.unborn, t.fold.head.Epoch = t.fold.head.Epoch, head.Epoch
+	case !t.loaded:
+		t.fold.head.Epoch = newEpoch()
+	}
+	t.loaded = true
+	return head, nil
 }
 
 func storeError(err error) error {
@@ -342,6 +412,7 @@ type draft struct {
 	started  string
 	left     uint64
 	undoes   string
+	signal   *Signal
 }
 
 // commit appends what build makes of the fold, in one piece. Where another
@@ -479,7 +550,7 @@ func (t *Thread) entries(drafts []draft) []Entry {
 		out[i] = Entry{
 			Seq: pos.Seq, Time: now, Run: d.run, Author: d.mark.By,
 			Event: d.event, Change: d.change, Lease: d.lease,
-			Proposal: d.proposal, Settled: d.settled, Answer: d.answer, Started: d.started, Left: d.left, Undoes: d.undoes,
+			Proposal: d.proposal, Settled: d.settled, Answer: d.answer, Started: d.started, Left: d.left, Undoes: d.undoes, Signal: d.signal,
 		}
 	}
 	return out
@@ -504,14 +575,29 @@ func metadata(have jsondoc.Value, pos Position, revision uint64, m state.Mark) j
 	return have.With("lockstep", jsondoc.Object(members...))
 }
 
-// Stop stops the thread's active run, if it runs in this process, and reports
-// whether there was one. It does not wait for the terminal event, which follows.
+// Stop stops the thread's active run, wherever it runs, and reports whether there
+// was one. It does not wait for the terminal event, which follows.
 func (t *Thread) Stop() bool {
+	t.mu.Lock()
+	a, away := t.fold.active, t.elsewhere(time.Now())
+	t.mu.Unlock()
+	if !away {
+		return t.stopHere()
+	}
+	if err := t.signal(t.threads.base, Signal{SignalStop, a.key}); err != nil {
+		t.threads.opts.Logger.Warn("another process could not be told to stop a run", "thread", t.key.ID, "run", a.key, "error", err)
+		return false
+	}
+	return true
+}
+
+// stopHere is Stop of a run that this process drives.
+func (t *Thread) stopHere() bool {
 	soon := time.NewTimer(stopWait)
 	defer soon.Stop()
 	for {
 		t.mu.Lock()
-		d, active, grown := t.driver, t.fold.active != nil, t.grown
+		d, active, grown := t.driver, t.fold.active != nil && !t.elsewhere(time.Now()), t.grown
 		t.mu.Unlock()
 		switch {
 		case d != nil:

@@ -113,6 +113,9 @@ func (t *Thread) Follow(ctx context.Context, after Position) iter.Seq2[*Publishe
 		seq := after.Seq
 		for {
 			t.mu.Lock()
+			if seq == 0 && after.Epoch == t.unborn {
+				after.Epoch = t.fold.head.Epoch
+			}
 			if t.fold.head.Epoch != after.Epoch {
 				rest := t.gone.behind(after.Epoch, seq)
 				t.mu.Unlock()
@@ -139,6 +142,9 @@ func (t *Thread) Follow(ctx context.Context, after Position) iter.Seq2[*Publishe
 						return
 					}
 					if e.Seq != seq+1 { // compacted since
+						t.mu.Lock()
+						t.stale = true // where that was another process, the floor is not known here
+						t.mu.Unlock()
 						yield(nil, ErrTooOld)
 						return
 					}
