@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,6 +44,11 @@ func (s *recording) Append(ctx context.Context, key thread.Key, after thread.Hea
 	return err
 }
 
+// shared is a recording that several servers of a test write at once.
+type shared struct{ *recording }
+
+func (shared) Shared() {}
+
 // truth is the log with the view at each of its events.
 type truth struct {
 	seqs  []uint64 // of events, in order
@@ -53,6 +59,8 @@ type truth struct {
 func (s *recording) truth(t *testing.T) truth {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	// Two servers may note theirs the other way round.
+	slices.SortFunc(s.entries, func(a, b thread.Entry) int { return cmp.Compare(a.Seq, b.Seq) })
 	out := truth{types: map[uint64]agui.EventType{}, views: map[uint64]jsondoc.Value{}}
 	view := agui.NewReducer(nil, jsondoc.Value{})
 	for _, e := range s.entries {
@@ -78,7 +86,7 @@ type segment struct {
 
 // watcher is a viewer that comes and goes.
 type watcher struct {
-	url      string
+	urls     []string // of the thread, at each server
 	random   *rand.Rand
 	older    bool   // a client before 1.0, which knows no positions
 	at       string // the position it has read up to
@@ -100,9 +108,11 @@ func seqOf(id string) uint64 {
 func (w *watcher) attach(ctx context.Context, live bool, most int) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	url := w.url + "/events?protocolVersion=1.0"
+	url := w.urls[w.random.IntN(len(w.urls))] + "/events?"
 	if w.older {
-		url, w.at = w.url+"/events?", ""
+		w.at = ""
+	} else {
+		url += "protocolVersion=1.0"
 	}
 	if !live {
 		url += "&live=false"
@@ -227,42 +237,54 @@ func busy(delay time.Duration) *agent.Agent {
 // two people edit and an agent writes, run after run. At the end all have the
 // same state as the server, and each saw every event once, in order, between the
 // preludes it got. A few schedules; 500 with LOCKSTEP_LONG=1.
-func TestT3Viewers(t *testing.T) {
+func TestT3Viewers(t *testing.T) { watchSchedules(t, 1) }
+
+// The same with three servers on one store: whoever comes is sent to one of them.
+func TestT3ViewersOfSeveralServers(t *testing.T) { watchSchedules(t, 3) }
+
+func watchSchedules(t *testing.T, servers int) {
 	schedules := 2
 	if os.Getenv("LOCKSTEP_LONG") == "1" {
 		schedules = 500
 	}
 	seed := rand.Uint64()
 	for i := range schedules {
-		watchAll(t, seed+uint64(i))
+		watchAll(t, seed+uint64(i), servers)
 		if t.Failed() {
 			t.Fatalf("schedule %d", seed+uint64(i))
 		}
 	}
 }
 
-func watchAll(t *testing.T, seed uint64) {
+func watchAll(t *testing.T, seed uint64, servers int) {
 	store := &recording{Store: memory.New()}
 	var metrics thread.Metrics
-	threads := thread.New(store, &thread.Options{Metrics: &metrics})
-	defer func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
-		defer cancel()
-		if err := threads.Close(ctx); err != nil {
-			t.Error(err)
+	var agents, urls []string // of the agent and of the thread, at each server
+	for range servers {
+		var used thread.Store = store
+		if servers > 1 {
+			used = shared{store}
 		}
-	}()
-	srv := listen(t, busy(300*time.Microsecond), &server.Options{Threads: threads, State: state.Config{
-		Initial: jsondoc.MustParse(`{"people":{}}`),
-		Predict: map[string]state.Prediction{"document": {Tool: "write", Argument: "document"}},
-	}}, nil)
-	url := srv.URL + "/threads/t"
+		threads := thread.New(used, &thread.Options{Metrics: &metrics})
+		defer func() {
+			ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+			defer cancel()
+			if err := threads.Close(ctx); err != nil {
+				t.Error(err)
+			}
+		}()
+		srv := listen(t, busy(300*time.Microsecond), &server.Options{Threads: threads, State: state.Config{
+			Initial: jsondoc.MustParse(`{"people":{}}`),
+			Predict: map[string]state.Prediction{"document": {Tool: "write", Argument: "document"}},
+		}}, nil)
+		agents, urls = append(agents, srv.URL), append(urls, srv.URL+"/threads/t")
+	}
 
 	var writers, viewers sync.WaitGroup
 	var ended atomic.Bool
 	watchers := make([]*watcher, 20)
 	for i := range watchers {
-		w := &watcher{url: url, random: rand.New(rand.NewPCG(seed, uint64(i))), older: i%5 == 4}
+		w := &watcher{urls: urls, random: rand.New(rand.NewPCG(seed, uint64(i))), older: i%5 == 4}
 		watchers[i] = w
 		viewers.Go(func() {
 			for !ended.Load() {
@@ -289,7 +311,7 @@ func watchAll(t *testing.T, seed uint64) {
 				case 1:
 					body = fmt.Sprintf(`{"document":{"title":"p%d, %d"}}`, who, n)
 				}
-				status, got := patch(t, url, "", body)
+				status, got := patch(t, urls[random.IntN(servers)], "", body)
 				if status != http.StatusOK && status != http.StatusConflict {
 					t.Errorf("%s: %d %+v", body, status, got)
 				}
@@ -301,15 +323,15 @@ func watchAll(t *testing.T, seed uint64) {
 		random := rand.New(rand.NewPCG(seed, 99))
 		for n := range 5 {
 			in := fmt.Sprintf(`{"threadId":"t","runId":"r%d","protocolVersion":"1.0","messages":[{"id":"u%d","role":"user","content":"write"}]}`, n, n)
-			stop := random.IntN(3) == 0
+			stop, at := random.IntN(3) == 0, random.IntN(servers)
 			if stop {
 				pause := time.Duration(random.IntN(20)) * time.Millisecond
 				writers.Go(func() {
 					time.Sleep(pause) // as above
-					request(t, http.MethodDelete, url+"/run", "")
+					request(t, http.MethodDelete, urls[at]+"/run", "")
 				})
 			}
-			if status, _, text := post(t, srv.URL, "application/json", in); status != http.StatusOK || !strings.Contains(text, "RUN_FINISHED") {
+			if status, _, text := post(t, agents[random.IntN(servers)], "application/json", in); status != http.StatusOK || !strings.Contains(text, "RUN_FINISHED") {
 				t.Errorf("run %d: %d %s", n, status, text)
 			}
 		}
@@ -319,7 +341,7 @@ func watchAll(t *testing.T, seed uint64) {
 	viewers.Wait()
 
 	all := store.truth(t)
-	end := hydrated(t, url)
+	end := hydrated(t, urls[0])
 	var want string
 	for i, w := range watchers {
 		if err := w.attach(t.Context(), false, 0); err != nil {
