@@ -23,8 +23,8 @@ import (
 	"github.com/lockstep-go/lockstep/tool"
 )
 
-// town is a thread, the programs that serve it one after the other, and the
-// people who answer it.
+// town is a thread, the programs that serve it one after the other (in each of
+// its places, where several share the store), and the people who answer it.
 type town struct {
 	t     *testing.T
 	unit  time.Duration // of the schedule's time
@@ -34,9 +34,7 @@ type town struct {
 	write *recorder
 
 	mu       sync.Mutex
-	now      *thread.Threads // of the living program
-	alive    context.Context
-	life     *mortal
+	places   []place
 	programs []*thread.Threads // all there were
 	rng      *rand.Rand
 	rough    bool              // somebody stopped a run, left it, or ended its program
@@ -44,13 +42,20 @@ type town struct {
 	answers  map[string]string // what was answered, and what came of it
 }
 
-func newTown(t *testing.T, seed uint64, store thread.Store, unit time.Duration) *town {
+// place is where a program lives.
+type place struct {
+	now   *thread.Threads // of the living program
+	alive context.Context
+	life  *mortal
+}
+
+func newTown(t *testing.T, seed uint64, store thread.Store, unit time.Duration, places int) *town {
 	cfg := asking()
 	m, err := state.NewModel(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &town{t: t, unit: unit, store: store, model: m, rng: rand.New(rand.NewPCG(seed, 8)), write: records("write", "document:string"), answers: map[string]string{}, started: map[string]int{}}
+	w := &town{t: t, unit: unit, places: make([]place, places), store: store, model: m, rng: rand.New(rand.NewPCG(seed, 8)), write: records("write", "document:string"), answers: map[string]string{}, started: map[string]int{}}
 	w.brain = agenttest.New(agenttest.TurnFrom(func(p agenttest.Prompt) []agenttest.Step {
 		last := p.Messages[len(p.Messages)-1]
 		calls, ok := strings.CutPrefix(last.Contents.Text(), "write ")
@@ -73,7 +78,11 @@ func newTown(t *testing.T, seed uint64, store thread.Store, unit time.Duration) 
 			return nil, ctx.Err()
 		}
 	}
-	w.start()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for i := range w.places {
+		w.begin(i)
+	}
 	return w
 }
 
@@ -84,26 +93,19 @@ func (w *town) any(n int) int {
 	return w.rng.IntN(n)
 }
 
-// start starts a program.
-func (w *town) start() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.begin()
-}
-
-func (w *town) begin() {
+// begin starts a program. Callers hold mu.
+func (w *town) begin(at int) {
 	var program *thread.Threads
 	alive, die := context.WithCancel(context.Background())
-	w.alive = alive
-	w.life = &mortal{Store: w.store, after: -1, died: func() {
+	life := &mortal{Store: w.store, after: -1, died: func() {
 		go func() { // whoever watches over it starts it anew
 			die()
 			_ = program.Close(alive) // nothing of it waits for anything
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			w.rough = true
-			if w.now == program {
-				w.begin()
+			if w.places[at].now == program {
+				w.begin(at)
 			}
 		}()
 	}, took: func(entries []thread.Entry) {
@@ -115,25 +117,31 @@ func (w *town) begin() {
 			}
 		}
 	}}
-	program = thread.New(w.life, &thread.Options{Wait: 2 * w.unit})
-	w.now = program
-	w.programs = append(w.programs, w.now)
+	var store thread.Store = life
+	if len(w.places) > 1 {
+		store = shared{life}
+	}
+	program = thread.New(store, &thread.Options{Wait: 2 * w.unit, Lease: w.lease()})
+	w.places[at] = place{program, alive, life}
+	w.programs = append(w.programs, program)
 }
 
-func (w *town) current() *thread.Threads {
+func (w *town) lease() time.Duration { return 3 * w.unit }
+
+// somewhere is any of the places.
+func (w *town) somewhere() (int, place) {
+	at := w.any(len(w.places))
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.now
+	return at, w.places[at]
 }
 
-// connect opens the thread in the living program. The context ends when that is
+// connect opens the thread in a living program. The context ends when that is
 // killed: nobody's connection outlives it.
 func (w *town) connect() (context.Context, *thread.Thread, error) {
-	w.mu.Lock()
-	now, alive := w.now, w.alive
-	w.mu.Unlock()
-	th, err := now.Open(alive, thread.Key{Agent: "a", ID: "t"}, w.model)
-	return alive, th, err
+	_, p := w.somewhere()
+	th, err := p.now.Open(p.alive, thread.Key{Agent: "a", ID: "t"}, w.model)
+	return p.alive, th, err
 }
 
 func (w *town) roughly() {
@@ -142,26 +150,26 @@ func (w *town) roughly() {
 	w.rough = true
 }
 
-// restart ends the program as a deployment does, and starts the next.
-func (w *town) restart() {
+// restart ends a program as a deployment does, and starts the next.
+func (w *town) restart(at int) {
 	w.roughly()
-	old := w.current()
+	w.mu.Lock()
+	old := w.places[at].now
+	w.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
 	defer cancel()
 	_ = old.Close(ctx)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.now == old {
-		w.begin()
+	if w.places[at].now == old {
+		w.begin(at)
 	}
 }
 
 func (w *town) kill() {
 	after, stored := w.any(6), w.any(2) == 0
-	w.mu.Lock()
-	life := w.life
-	w.mu.Unlock()
-	life.kill(after, stored)
+	_, p := w.somewhere()
+	p.life.kill(after, stored)
 }
 
 func (w *town) stop() {
@@ -293,7 +301,8 @@ func (w *town) live(calm bool) {
 				time.Sleep(at) // as above
 				switch what {
 				case 0:
-					w.restart()
+					at, _ := w.somewhere()
+					w.restart(at)
 				case 1, 2:
 					w.kill()
 				case 3:
@@ -310,11 +319,16 @@ func (w *town) live(calm bool) {
 // nothing happens to, and then everything has to add up.
 func (w *town) check(asked []state.Proposal, calm bool) {
 	t := w.t
-	w.mu.Lock()
-	life := w.life
-	w.mu.Unlock()
-	life.kill(-1, false)
-	w.restart()
+	for at := range w.places {
+		w.mu.Lock()
+		life := w.places[at].life
+		w.mu.Unlock()
+		life.kill(-1, false)
+		w.restart(at)
+	}
+	if len(w.places) > 1 {
+		time.Sleep(w.lease()) // of a run that a killed one left; in a bubble
+	}
 	_, th, err := w.connect()
 	if err != nil {
 		t.Fatal(err)
@@ -442,8 +456,27 @@ func TestT5ExactlyOnce(t *testing.T) {
 	for seed := range schedules {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newTown(t, seed, memory.New(), time.Second)
+				w := newTown(t, seed, memory.New(), time.Second, 1)
 				defer w.report(seed)
+				defer w.end()
+				w.live(seed%4 == 0)
+			})
+		})
+	}
+}
+
+// The same where three programs share a store, and whoever answers comes to any of
+// them.
+func TestT5ExactlyOnceInSeveralProcesses(t *testing.T) {
+	schedules := uint64(100)
+	if os.Getenv("LOCKSTEP_LONG") != "" {
+		schedules = 1000
+	}
+	for seed := range schedules {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newTown(t, 2000+seed, memory.New(), time.Second, 3)
+				defer w.report(2000 + seed)
 				defer w.end()
 				w.live(seed%4 == 0)
 			})
@@ -459,7 +492,7 @@ func TestT5ExactlyOnceInAFile(t *testing.T) {
 	}
 	for seed := range schedules {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			w := newTown(t, 1000+seed, inFile(t)(t), 4*time.Millisecond)
+			w := newTown(t, 1000+seed, inFile(t)(t), 4*time.Millisecond, 1)
 			defer w.report(seed)
 			defer w.end()
 			w.live(seed%4 == 0)
