@@ -20,6 +20,10 @@
 // conditionally like everybody. A driver that finds the head moved shows the
 // new documents to its session and makes its own entries anew.
 //
+// Several processes may share a store that says so ([SharedStore]): each follows
+// what the others append, runs have leases that their process renews, and what
+// has to reach it is said in the log.
+//
 // # Guarantees
 //
 //  1. One run at a time (T1). A second waits for the first to end, up to
