@@ -1,11 +1,23 @@
 package agui
 
+import "github.com/lockstep-go/lockstep/jsondoc"
+
 // This file makes the types of this package ordinary citizens of encoding/json,
 // so that one inside a struct of somebody else's is stored and logged as what it
 // is on the wire. The methods that write have value receivers: encoding/json
 // does not look for pointer methods on what it cannot address. Reading is
 // lenient and keeps unknown members. Events can be written only: what an event
 // is stands inside it, so [DecodeEvent] reads them.
+
+// Document is one of this package's values as a JSON document, for what is put
+// together from such.
+func Document(v interface{ AppendJSON(dst []byte) []byte }) jsondoc.Value {
+	doc, err := jsondoc.Parse(v.AppendJSON(nil), nil)
+	if err != nil {
+		panic(err) // what AppendJSON writes is JSON
+	}
+	return doc
+}
 
 // MarshalJSON returns what AppendJSON appends.
 func (m Message) MarshalJSON() ([]byte, error) { return m.AppendJSON(nil), nil }

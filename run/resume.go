@@ -57,7 +57,7 @@ func ReadResume(in *agui.RunAgentInput, raw jsondoc.Value) ([]Answer, error) {
 	if in.Resume != nil && raw.IsAbsent() {
 		list := make([]jsondoc.Value, len(in.Resume))
 		for i := range in.Resume {
-			list[i] = jsondoc.MustParse(string(in.Resume[i].AppendJSON(nil)))
+			list[i] = agui.Document(&in.Resume[i])
 		}
 		raw = jsondoc.Array(list...)
 	}

@@ -54,7 +54,7 @@ func (h *Handler) hydrate(w http.ResponseWriter, r *http.Request) {
 	}
 	messages := []jsondoc.Value{}
 	for _, m := range s.Messages {
-		messages = append(messages, jsondoc.MustParse(string(m.AppendJSON(nil))))
+		messages = append(messages, agui.Document(&m))
 	}
 	body := jsondoc.Object(
 		jsondoc.Member{Name: "threadId", Value: jsondoc.String(id)},
@@ -86,7 +86,7 @@ func activeRun(s thread.Snapshot) jsondoc.Value {
 func interrupts(s thread.Snapshot) jsondoc.Value {
 	list := []jsondoc.Value{}
 	for _, i := range run.Interrupts(s.Open) {
-		list = append(list, jsondoc.MustParse(string(i.AppendJSON(nil))))
+		list = append(list, agui.Document(&i))
 	}
 	return jsondoc.Array(list...)
 }

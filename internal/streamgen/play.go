@@ -51,7 +51,7 @@ func Play(events []jsondoc.Value) Result {
 	res.State = all.State
 	list := make([]jsondoc.Value, len(all.Interrupts))
 	for i := range list {
-		list[i] = jsondoc.MustParse(string(all.Interrupts[i].AppendJSON(nil)))
+		list[i] = agui.Document(&all.Interrupts[i])
 	}
 	res.Interrupts = jsondoc.Array(list...)
 	return res
