@@ -2,6 +2,7 @@ package agent_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"log"
@@ -128,4 +129,80 @@ func ExampleMiddlewareFunc() {
 		log.Fatal(err)
 	}
 	// Output: 12 bytes
+}
+
+// A middleware sees each call of a tool, may change its arguments and what comes
+// of it, or answer itself.
+func ExampleWithFunctionMiddleware() {
+	double := functool.MustNew(functool.Config{Name: "double"}, func(_ context.Context, in struct {
+		N int `json:"n"`
+	}) (int, error) {
+		return 2 * in.N, nil
+	})
+	model := agenttest.New(
+		agenttest.Turn(agenttest.Call("c1", "double", `{"n":2}`)),
+		agenttest.Turn(agenttest.Text("There.")),
+	)
+	audit := func(next func(context.Context, *agent.FunctionInvocationContext) (any, error), ctx context.Context, call *agent.FunctionInvocationContext) (any, error) {
+		result, err := next(ctx, call)
+		fmt.Println(call.Function.Name(), call.Arguments, "=", result, err)
+		return result, err
+	}
+	a := model.Agent(agent.Config{Tools: []tool.Tool{double}})
+	if _, err := a.RunText(context.Background(), "Double it", agent.WithFunctionMiddleware(audit)).Collect(); err != nil {
+		log.Fatal(err)
+	}
+	// Output: double {"n":2} = 4 <nil>
+}
+
+// An answer that is a Go value: the model is told its schema.
+func ExampleFormatFor() {
+	type city struct {
+		Name       string `json:"name"`
+		Population int    `json:"population"`
+	}
+	format, err := agent.FormatFor[city]("city")
+	if err != nil {
+		log.Fatal(err)
+	}
+	model := agenttest.New(agenttest.Turn(agenttest.Text(`{"name":"Oslo","population":717710}`)))
+	response, err := model.Agent(agent.Config{}).RunText(context.Background(), "A city?", agent.WithResponseFormat(format)).Collect()
+	if err != nil {
+		log.Fatal(err)
+	}
+	var c city
+	fmt.Println(response.Unmarshal(&c), c)
+	// Output: <nil> {Oslo 717710}
+}
+
+// A long conversation costs no more than its newest part.
+func ExampleNewHistoryBound() {
+	model := agenttest.New(agenttest.Turn(agenttest.Text("Tea.")))
+	a := model.Agent(agent.Config{Middlewares: []agent.Middleware{agent.NewHistoryBound(&agent.HistoryBound{MaxMessages: 1})}})
+	_, err := a.Run(context.Background(), []*message.Message{
+		message.NewText("Good morning."),
+		message.NewAssistant(&message.TextContent{Text: "Good morning!"}),
+		message.NewText("Tea or coffee?"),
+	}).Collect()
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Print(model.Prompts()[0].Text())
+	// Output: user: Tea or coffee?
+}
+
+// The loop that runs tools, around any model. Agents have one already.
+func ExampleNewToolLoop() {
+	again := agenttest.TurnFrom(func(agenttest.Prompt) []agenttest.Step {
+		return []agenttest.Step{agenttest.Call("", "look", `{}`)}
+	})
+	look := functool.MustNew(functool.Config{Name: "look"}, func(context.Context, struct{}) (string, error) { return "Nothing.", nil })
+	run := agent.Chain(agenttest.New(again, again, again).Run, agent.NewToolLoop(&agent.ToolLoopConfig{MaxIterations: 2}))
+	for _, err := range run(context.Background(), []*message.Message{message.NewText("Look!")}, agent.WithTool(look)) {
+		var limit *agent.LimitError
+		if errors.As(err, &limit) {
+			fmt.Println(err)
+		}
+	}
+	// Output: agent: the model was asked 2 times and still calls tools; raise the limit with WithMaxIterations
 }

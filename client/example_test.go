@@ -166,3 +166,71 @@ func ExampleNewAgent() {
 	// application/json {"title":"Mine","document":""}
 	// I have heard: hello
 }
+
+// A client reaches one agent and knows its threads.
+func ExampleNew() {
+	url, done := exampleServer(nil)
+	defer done()
+	ctx := context.Background()
+	c := client.New(url, nil)
+	if _, err := c.Thread("shared").Merge(ctx, jsondoc.MustParse(`{"title":"Shared"}`)); err != nil {
+		log.Fatal(err)
+	}
+	for info, err := range c.Threads(ctx) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(info.ThreadID)
+	}
+	// A program that was started again goes on where the thread is.
+	thread := c.Thread("shared")
+	if _, err := thread.Hydrate(ctx); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(thread.State())
+	// Output:
+	// shared
+	// {"title":"Shared","document":""}
+}
+
+// What the agent changed last is taken back; what people changed stays.
+func ExampleThread_Undo() {
+	url, done := exampleServer(nil)
+	defer done()
+	ctx := context.Background()
+	thread := client.New(url, nil).Thread("")
+	for _, err := range thread.Run(ctx, &client.RunOptions{Text: "write a poem"}) {
+		if err != nil {
+			log.Fatal(err)
+		}
+	}
+	if _, err := thread.Merge(ctx, jsondoc.MustParse(`{"title":"Mine"}`)); err != nil {
+		log.Fatal(err)
+	}
+	if _, err := thread.Undo(ctx); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(thread.State())
+	// Output: {"title":"Mine","document":""}
+}
+
+// A person who says yes, but with other words.
+func ExampleApproveEdited() {
+	url, done := exampleServer(func(cfg *state.Config) { cfg.RequireConfirmation = true })
+	defer done()
+	ctx := context.Background()
+	thread := client.New(url, nil).Thread("")
+	for _, err := range thread.Run(ctx, &client.RunOptions{Text: "write a poem"}) {
+		if err != nil {
+			log.Fatal(err)
+		}
+	}
+	answer := client.ApproveEdited(thread.Interrupts()[0], jsondoc.MustParse(`{"document":"a better poem"}`))
+	for _, err := range thread.Run(ctx, &client.RunOptions{Resume: []agui.ResumeEntry{answer}}) {
+		if err != nil {
+			log.Fatal(err)
+		}
+	}
+	fmt.Println(thread.State())
+	// Output: {"title":"","document":"a better poem"}
+}

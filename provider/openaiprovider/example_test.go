@@ -8,6 +8,7 @@ import (
 
 	"github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
+	"github.com/openai/openai-go/v3/responses"
 
 	"github.com/lockstep-go/lockstep/agent"
 	"github.com/lockstep-go/lockstep/agui"
@@ -68,4 +69,30 @@ func ExampleFailure() {
 	// Output:
 	// model_error | The model could not answer. Please try again.
 	// 401 invalid_api_key | Incorrect API key: [redacted]
+}
+
+// The Responses API, which the service itself offers; what only it has is a raw
+// parameter.
+func ExampleNewResponsesAgent() {
+	model := httptest.NewServer(&openaiwire.Handler{Answer: func(r *openaiwire.Request) openaiwire.Reply {
+		return openaiwire.Reply{Body: openaiwire.Turn{Text: "Grüezi!"}.Steps(r)}
+	}})
+	defer model.Close()
+	client := openai.NewClient(option.WithBaseURL(model.URL+"/v1/"), option.WithAPIKey("none"))
+	a := openaiprovider.NewResponsesAgent(client, openaiprovider.AgentConfig{Model: "m"})
+	only := openaiprovider.ResponsesNewParams(responses.ResponseNewParams{ServiceTier: responses.ResponseNewParamsServiceTierFlex})
+	fmt.Println(a.RunText(context.Background(), "Hello", only).Collect())
+	// Output: Grüezi! <nil>
+}
+
+// NewAgent takes the API that most servers have.
+func ExampleNewAgent() {
+	model := httptest.NewServer(&openaiwire.Handler{Answer: func(r *openaiwire.Request) openaiwire.Reply {
+		return openaiwire.Reply{Body: openaiwire.Turn{Text: "Grüezi from " + r.Path}.Steps(r)}
+	}})
+	defer model.Close()
+	client := openai.NewClient(option.WithBaseURL(model.URL+"/v1/"), option.WithAPIKey("none"))
+	a := openaiprovider.NewAgent(client, openaiprovider.AgentConfig{Model: "m"})
+	fmt.Println(a.RunText(context.Background(), "Hello").Collect())
+	// Output: Grüezi from /v1/chat/completions <nil>
 }

@@ -31,3 +31,10 @@ func Example() {
 	// {"location":"Oslo","rain":true} <nil>
 	// Error: the arguments do not fit the schema: /days: got string, want integer true
 }
+
+// An error of New says what vendors would not take.
+func ExampleNew() {
+	_, err := functool.New(functool.Config{Name: "forecast for tomorrow"}, func(context.Context, struct{}) (string, error) { return "", nil })
+	fmt.Println(err)
+	// Output: functool: the name "forecast for tomorrow" has a ' '; vendors accept letters, digits, _ and -
+}
