@@ -41,7 +41,7 @@ func (s *Store) append(ctx context.Context, key thread.Key, after thread.Head, e
 	var wait pause
 	for {
 		if !known {
-			last, err := s.last(ctx, at.log, false)
+			last, err := s.last(ctx, at.log)
 			if err != nil {
 				return err
 			}
@@ -89,6 +89,18 @@ func (s *Store) grow(ctx context.Context, key thread.Key, at subjects, now end, 
 		m.lines = line(m.lines, e)
 	}
 	if len(m.lines) > s.inline {
+		if now.at == 0 {
+			// Segments of no log: a message that says so goes before them, for
+			// others to find where their writer dies. And what follows it is
+			// stored only if nobody came between, whereas a log that is not
+			// there may have been made and forgotten meanwhile, and the
+			// segments with it.
+			nothing := message{meta: meta{Gone: true}}
+			if err := s.publish(ctx, key, at, &nothing, 0, false); err != nil {
+				return end{}, err
+			}
+			now.at = nothing.at
+		}
 		seg, err := s.store(ctx, at, m.lines, entries[0].Seq, last.Seq)
 		if err != nil {
 			return end{}, err

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -15,8 +18,9 @@ import (
 // so a compaction costs what was appended since the one before, not the log.
 const (
 	// tailBytes is how many bytes of entries stand in that message itself. Who
-	// asks for the end of the log gets them, too, so they are few.
-	tailBytes = 32 << 10
+	// asks for the end of the log, or for a list of logs, gets them, too, so
+	// they are few.
+	tailBytes = 1 << 10
 	// smallSegment is a segment that is joined with what comes behind it, so
 	// that a log does not become a long list of short segments.
 	smallSegment = 64 << 10
@@ -38,7 +42,7 @@ func (s *Store) compact(ctx context.Context, key thread.Key, head thread.Head, a
 	at := s.subjects(key)
 	var wait pause
 	for {
-		last, err := s.last(ctx, at.log, false)
+		last, err := s.last(ctx, at.log)
 		if err != nil {
 			return err
 		}
@@ -230,13 +234,11 @@ func (s *Store) clean(ctx context.Context, at subjects, first message) error {
 	for _, seg := range first.segments {
 		used[at.data+"."+seg.Name] = true
 	}
-	bounded, cancel := s.within(ctx)
-	defer cancel()
-	info, err := s.stream.Info(bounded, jetstream.WithSubjectFilter(at.data+".*"))
+	there, err := s.names(ctx, at.data+".*")
 	if err != nil {
-		return s.failed(ctx, err)
+		return err
 	}
-	for subject := range info.State.Subjects {
+	for _, subject := range there {
 		if used[subject] {
 			continue
 		}
@@ -250,17 +252,38 @@ func (s *Store) clean(ctx context.Context, at subjects, first message) error {
 	if !first.Gone {
 		return nil
 	}
-	again, cancel := s.within(ctx)
+	bounded, cancel := s.within(ctx)
 	defer cancel()
-	if err := s.stream.DeleteMsg(again, first.at); err != nil && !errors.Is(err, jetstream.ErrMsgNotFound) {
+	if err := s.stream.DeleteMsg(bounded, first.at); err != nil && !errors.Is(err, jetstream.ErrMsgNotFound) {
 		return fmt.Errorf("message %d: %w", first.at, s.failed(ctx, err))
 	}
 	return nil
 }
 
-// finish goes on where somebody who forgot a log did not get to the end of it. m
-// is the message that says that it is forgotten.
-func (s *Store) finish(ctx context.Context, subject string, m message) {
-	name := subject[len(s.prefix+".log."):]
-	s.leftovers(ctx, subjects{log: subject, data: s.prefix + ".data." + name}, m)
+// names are the subjects of the stream's messages that fit a filter, as its
+// leader has them.
+func (s *Store) names(ctx context.Context, filter string) ([]string, error) {
+	bounded, cancel := s.within(ctx)
+	defer cancel()
+	info, err := s.stream.Info(bounded, jetstream.WithSubjectFilter(filter))
+	if err != nil {
+		return nil, s.failed(ctx, err)
+	}
+	return slices.Collect(maps.Keys(info.State.Subjects)), nil
+}
+
+// finish goes on where somebody who forgot a log, or was to make a large one,
+// did not get to the end of it: at is the number of the message that they left,
+// which is the last one of the subject. It says once more that the log is gone,
+// so that one who is only slow finds that somebody came between.
+func (s *Store) finish(ctx context.Context, subject string, at uint64) {
+	of := subjects{log: subject, data: s.prefix + ".data." + strings.TrimPrefix(subject, s.prefix+".log.")}
+	m := message{meta: meta{Gone: true}}
+	switch err := s.publish(ctx, thread.Key{}, of, &m, at, true); {
+	case overtaken(err): // they got on, or somebody else is at it
+	case err != nil:
+		s.log.Warn("what a forgotten log left in the store could not be removed; the next list will", "store", s.shown, "error", err)
+	default:
+		s.leftovers(ctx, of, m)
+	}
 }

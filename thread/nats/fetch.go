@@ -24,7 +24,7 @@ var errMissing = errors.New("messages of the log are missing; the stream is dama
 
 // last asks the stream's leader for the last message of a subject. There is
 // none where its number is 0.
-func (s *Store) last(ctx context.Context, subject string, bodiless bool) (message, error) {
+func (s *Store) last(ctx context.Context, subject string) (message, error) {
 	request, err := json.Marshal(map[string]string{"last_by_subj": subject})
 	if err != nil {
 		return message{}, err
@@ -56,15 +56,17 @@ func (s *Store) last(ctx context.Context, subject string, bodiless bool) (messag
 	if err != nil {
 		return message{}, fmt.Errorf("message %d of the stream: %w", got.Message.Seq, err)
 	}
-	return decode(got.Message.Seq, header, got.Message.Body, bodiless)
+	return decode(got.Message.Seq, header, got.Message.Body)
 }
 
 // direct asks whatever server has a copy of the stream.
 type direct struct {
-	Seq      uint64 `json:"seq"`
-	NextFor  string `json:"next_by_subj,omitempty"`
-	Batch    int    `json:"batch,omitempty"`
-	MaxBytes int    `json:"max_bytes,omitempty"`
+	Seq      uint64   `json:"seq,omitempty"` // the message, or where to begin
+	NextFor  string   `json:"next_by_subj,omitempty"`
+	LastFor  []string `json:"multi_last,omitempty"`
+	UpTo     uint64   `json:"up_to_seq,omitempty"`
+	Batch    int      `json:"batch,omitempty"`
+	MaxBytes int      `json:"max_bytes,omitempty"`
 }
 
 // A page is what one request asks for.
@@ -92,7 +94,7 @@ func (s *Store) chain(ctx context.Context, subject string, from end, last messag
 			if seq >= last.at {
 				return nil
 			}
-			m, err := decode(seq, msg.Header, msg.Data, false)
+			m, err := decode(seq, msg.Header, msg.Data)
 			if err != nil {
 				return err
 			}

@@ -3,10 +3,12 @@ package nats
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -17,9 +19,8 @@ import (
 )
 
 // List implements thread.Store. There is no index that could fall behind the
-// logs: each log's last message says whose it is and when it was appended to,
-// and a consumer gets these headers. It takes time with the number of the
-// principal's threads, whatever the limit is.
+// logs: each log's last message says whose it is and when it was appended to. It
+// takes time with the number of the principal's threads, whatever the limit is.
 func (s *Store) List(ctx context.Context, agent, principal string, after thread.Listed, limit int) ([]thread.Listed, error) {
 	logs, err := s.scan(ctx, owner(agent, principal)+".*", func(l lastOf) bool {
 		one := thread.Listed{ID: l.key.ID, Updated: l.updated}
@@ -60,122 +61,144 @@ type lastOf struct {
 	updated time.Time
 }
 
+// manySubjects is how many subjects one request names: a server gives the last
+// messages of at most 1024.
+const manySubjects = 512
+
 // scan finds logs by the last two tokens of their subjects, and returns those
-// that are wanted by their subjects.
+// that are wanted by their subjects. It sees every append that was acknowledged
+// before it began.
 //
-// Appends and compactions go on meanwhile. A log whose last message was replaced
-// before its turn came does not get lost: the consumer delivers, behind what was
-// there when it began, what is new. So the scan ends where the stream was when
-// the first new message came, and of two messages of a log the second counts.
+// A consumer of the last message of each subject would do without the messages'
+// bodies. But where one of these messages is replaced before its turn comes, the
+// server (2.15) says that there are no more. So last messages are kept small
+// (see tailBytes), and are got directly.
 func (s *Store) scan(ctx context.Context, tokens string, want func(lastOf) bool) (map[string]lastOf, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	filter := s.prefix + ".log." + tokens
 	begin, err := s.length(ctx)
 	if err != nil {
-		return nil, s.failed(ctx, err)
+		return nil, err
 	}
-	name, pending, err := s.lastOfEach(ctx, s.prefix+".log."+tokens)
-	if err != nil {
-		return nil, s.failed(ctx, err)
-	}
-	defer func() {
-		bounded, cancel := s.within(context.WithoutCancel(ctx))
-		defer cancel()
-		// Where it fails the server removes the consumer by itself.
-		_ = s.stream.DeleteConsumer(bounded, name)
-	}()
-	var stop uint64
 	out := map[string]lastOf{}
-	for pending > 0 {
-		messages, left, err := s.pull(ctx, name)
-		if err != nil {
+	each := func(subject string, stored time.Time, m message) {
+		l := lastOf{updated: time.UnixMilli(m.Updated).UTC()}
+		switch {
+		case m.Gone:
+			if time.Since(stored) > s.patience {
+				s.finish(ctx, subject, m.at)
+			}
+			return
+		case m.Key != nil:
+			l.key = m.Key.key()
+		case m.key != nil:
+			l.key = m.key.key()
+		}
+		if want(l) {
+			out[subject] = l
+		}
+	}
+	err = s.lastOfEach(ctx, []string{filter}, begin, each)
+	if !errors.Is(err, errTooMany) {
+		return out, err
+	}
+	names, err := s.names(ctx, filter)
+	if err != nil {
+		return nil, err
+	}
+	for some := range slices.Chunk(names, manySubjects) {
+		if err := s.lastOfEach(ctx, some, begin, each); err != nil {
 			return nil, err
 		}
-		for _, m := range messages {
-			switch l, err := s.lastOf(ctx, m); {
-			case errors.Is(err, errMissing):
-				delete(out, m.subject)
-			case err != nil:
-				return nil, err
-			case want(l):
-				out[m.subject] = l
-			default:
-				delete(out, m.subject)
-			}
-		}
-		if len(messages) == 0 {
-			break
-		}
-		last := messages[len(messages)-1].at
-		if stop == 0 && last > begin {
-			if stop, err = s.length(ctx); err != nil {
-				return nil, s.failed(ctx, err)
-			}
-		}
-		if stop > 0 && last >= stop {
-			break
-		}
-		pending = left
 	}
 	return out, nil
 }
 
-// headed is the last message of a log without its body.
-type headed struct {
-	message
-	subject string
+// errTooMany says that more subjects fit than a server answers for at once.
+var errTooMany = errors.New("nats: too many logs for one request")
+
+// lastOfEach calls each with the last message of each subject, as a copy of the
+// stream has it that is not behind the number atLeast.
+func (s *Store) lastOfEach(ctx context.Context, filters []string, atLeast uint64, each func(subject string, stored time.Time, m message)) error {
+	var wait pause
+	for {
+		type found struct {
+			subject string
+			stored  time.Time
+			message message
+		}
+		var list []found
+		next, upTo, left := uint64(0), uint64(0), true
+		for left {
+			request, err := json.Marshal(direct{Seq: next, LastFor: filters, UpTo: upTo, MaxBytes: pageBytes})
+			if err != nil {
+				return err
+			}
+			err = s.ask(ctx, "$JS.API.DIRECT.GET."+s.prefix, [][]byte{request}, func(status string, msg *natsgo.Msg) (more bool, err error) {
+				number := func(name string) (n uint64) {
+					if err == nil {
+						n, err = strconv.ParseUint(msg.Header.Get(name), 10, 64)
+					}
+					return n
+				}
+				switch status {
+				case "":
+					seq := number(jetstream.SequenceHeader)
+					if err != nil {
+						return false, err
+					}
+					m, err := decode(seq, msg.Header, msg.Data)
+					// Without a time it is of long ago, which does no harm.
+					stored, _ := time.Parse(time.RFC3339Nano, msg.Header.Get(jetstream.TimeStampHeaer))
+					list = append(list, found{msg.Header.Get(jetstream.SubjectHeader), stored, m})
+					next = seq + 1
+					return true, err
+				case "204": // the end of a page
+					left, upTo = number("Nats-Num-Pending") > 0, number("Nats-UpTo-Sequence")
+					return false, err
+				case "404": // no more
+					left = false
+					return false, nil
+				case "413":
+					return false, errTooMany
+				}
+				return false, fmt.Errorf("the server answers a list with %s %s", status, msg.Header.Get("Description"))
+			})
+			if err != nil {
+				return err
+			}
+		}
+		if upTo == 0 { // a copy that has nothing does not say how far it is
+			there, err := s.any(ctx, filters)
+			if err != nil || !there {
+				return err
+			}
+		}
+		if upTo >= atLeast {
+			for _, f := range list {
+				each(f.subject, f.stored, f.message)
+			}
+			return nil
+		}
+		if wait.took > missingTime {
+			return &unavailable{errors.New("a copy of the stream is behind")}
+		}
+		if err := wait.take(ctx); err != nil {
+			return err
+		}
+	}
 }
 
-// pull takes the next messages from a consumer, and says how many are left.
-func (s *Store) pull(ctx context.Context, consumer string) (out []headed, left uint64, err error) {
-	request := fmt.Appendf(nil, `{"batch":%d,"no_wait":true}`, pageMessages)
-	err = s.ask(ctx, "$JS.API.CONSUMER.MSG.NEXT."+s.prefix+"."+consumer, [][]byte{request}, func(status string, msg *natsgo.Msg) (more bool, err error) {
-		switch status {
-		case "":
-		case "404": // there are no more
-			left = 0
-			return false, nil
-		default:
-			return false, fmt.Errorf("the server answers a list with %s %s", status, msg.Header.Get("Description"))
+// any reports whether the stream's leader has messages of subjects.
+func (s *Store) any(ctx context.Context, filters []string) (bool, error) {
+	for _, filter := range filters {
+		if names, err := s.names(ctx, filter); err != nil || len(names) > 0 {
+			return true, err
 		}
-		about, err := msg.Metadata()
-		if err != nil {
-			return false, err
-		}
-		m, err := decode(about.Sequence.Stream, msg.Header, nil, true)
-		if err != nil {
-			return false, err
-		}
-		out, left = append(out, headed{m, msg.Subject}), about.NumPending
-		return left > 0 && len(out) < pageMessages, nil
-	})
-	return out, left, err
-}
-
-// lastOf is what a message says about its log. It fails with errMissing where
-// there is no log any more.
-func (s *Store) lastOf(ctx context.Context, m headed) (lastOf, error) {
-	l := lastOf{updated: time.UnixMilli(m.Updated).UTC()}
-	switch {
-	case m.Gone:
-		s.finish(ctx, m.subject, m.message)
-		return l, errMissing
-	case m.Key != nil:
-		l.key = m.Key.key()
-		return l, nil
 	}
-	whole, err := s.last(ctx, m.subject, false) // for the key, which is long
-	switch {
-	case err != nil:
-		return l, err
-	case whole.at == 0 || whole.Gone:
-		return l, errMissing
-	case whole.key == nil:
-		return l, fmt.Errorf("message %d of the stream names no thread", whole.at)
-	}
-	l.key = whole.key.key()
-	return l, nil
+	return false, nil
 }
 
 // length is the number of the stream's last message.
@@ -184,29 +207,7 @@ func (s *Store) length(ctx context.Context) (uint64, error) {
 	defer cancel()
 	info, err := s.stream.Info(bounded)
 	if err != nil {
-		return 0, err
+		return 0, s.failed(ctx, err)
 	}
 	return info.State.LastSeq, nil
-}
-
-// lastOfEach makes a consumer of the last message of each subject, without its
-// body, and says how many these are.
-func (s *Store) lastOfEach(ctx context.Context, filter string) (name string, pending uint64, err error) {
-	bounded, cancel := s.within(ctx)
-	defer cancel()
-	consumer, err := s.stream.CreateConsumer(bounded, jetstream.ConsumerConfig{
-		Description:       "Lockstep lists threads",
-		DeliverPolicy:     jetstream.DeliverLastPerSubjectPolicy,
-		AckPolicy:         jetstream.AckNonePolicy,
-		FilterSubject:     filter,
-		HeadersOnly:       true,
-		MemoryStorage:     true,
-		Replicas:          1,
-		InactiveThreshold: 30 * time.Second,
-	})
-	if err != nil {
-		return "", 0, err
-	}
-	info := consumer.CachedInfo()
-	return info.Name, info.NumPending, nil
 }

@@ -93,9 +93,8 @@ type message struct {
 	lines    []byte     // entries, each with its line end
 }
 
-// decode reads a stored message. A message whose body was left out is read
-// without its segments and lines.
-func decode(at uint64, header natsgo.Header, body []byte, bodiless bool) (message, error) {
+// decode reads a stored message.
+func decode(at uint64, header natsgo.Header, body []byte) (message, error) {
 	m := message{at: at}
 	fail := func(format string, args ...any) (message, error) {
 		return message{}, fmt.Errorf("message %d of the stream: "+format, append([]any{at}, args...)...)
@@ -109,9 +108,6 @@ func decode(at uint64, header natsgo.Header, body []byte, bodiless bool) (messag
 	}
 	if m.Version != formVersion {
 		return fail("it has version %d, this program reads version %d; use the program that wrote it", m.Version, formVersion)
-	}
-	if bodiless {
-		return m, nil
 	}
 	if m.Preface < 0 || m.Preface > len(body) {
 		return fail("its preface is longer than its body")

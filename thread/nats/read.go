@@ -117,7 +117,7 @@ func (s *Store) Head(ctx context.Context, key thread.Key) (thread.Head, error) {
 		return thread.Head{}, err
 	}
 	at := s.subjects(key).log
-	last, err := s.last(ctx, at, true)
+	last, err := s.last(ctx, at)
 	if err != nil {
 		return thread.Head{}, s.wrap(ctx, key, err)
 	}
@@ -142,7 +142,7 @@ func (s *Store) look(ctx context.Context, subject string, from end, after uint64
 	}
 	var wait pause
 	for {
-		last, err := s.last(ctx, subject, false)
+		last, err := s.last(ctx, subject)
 		if err != nil {
 			return view{}, err
 		}

@@ -39,8 +39,9 @@ type Store struct {
 	conn     *natsgo.Conn
 	js       jetstream.JetStream
 	stream   jetstream.Stream
-	inline   int // bytes of entries that an append has in its own message
-	part     int // bytes of a message of a segment
+	inline   int           // bytes of entries that an append has in its own message
+	part     int           // bytes of a message of a segment
+	patience time.Duration // how old what somebody left undone is when others finish it
 
 	closing  chan struct{} // closed by Close
 	close    sync.Once
@@ -75,7 +76,7 @@ func Open(ctx context.Context, url string, opts *Options) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{
-		shown: a.shown, prefix: a.prefix, log: opts.Logger,
+		shown: a.shown, prefix: a.prefix, log: opts.Logger, patience: time.Minute,
 		closing: make(chan struct{}), news: make(chan *natsgo.Msg, newsAtOnce), restored: make(chan struct{}, 1),
 	}
 	if s.log == nil {
@@ -142,6 +143,9 @@ func (s *Store) start(ctx context.Context, a address) error {
 	if most < 16<<10 {
 		return fmt.Errorf("the server takes messages of %d bytes (max_payload); it has to take 48 KB", s.conn.MaxPayload())
 	}
+	if v := s.conn.ConnectedServerVersion(); !atLeast(v, 2, 11) {
+		return fmt.Errorf("the server is nats-server %s; it has to be 2.11 or newer", v)
+	}
 	s.inline, s.part = min(inlineBytes, most), min(partBytes, most)
 	if err := s.openStream(ctx, a.replicas); err != nil {
 		return err
@@ -161,6 +165,15 @@ func (s *Store) start(ctx context.Context, a address) error {
 		_ = sub.Unsubscribe() // the connection is closed next in any case
 	})
 	return nil
+}
+
+// atLeast reports whether a version is major.minor or a later one.
+func atLeast(version string, major, minor int) bool {
+	var a, b int
+	if n, err := fmt.Sscanf(version, "%d.%d", &a, &b); n != 2 || err != nil {
+		return false
+	}
+	return a > major || a == major && b >= minor
 }
 
 // Shared says that other processes may have the store open, too, so that a log
