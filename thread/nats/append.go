@@ -37,7 +37,7 @@ func (s *Store) Append(ctx context.Context, key thread.Key, after thread.Head, e
 func (s *Store) append(ctx context.Context, key thread.Key, after thread.Head, entries []thread.Entry) error {
 	at := s.subjects(key)
 	now := s.ends.get(at.log)
-	known := now.root != 0 && now.head == after && len(entries) > 0
+	known := now.there() && now.head == after && len(entries) > 0
 	var wait pause
 	for {
 		if !known {
@@ -50,7 +50,7 @@ func (s *Store) append(ctx context.Context, key thread.Key, after thread.Head, e
 		}
 		known = false
 		switch {
-		case now.root == 0 && after.Seq != 0, now.root != 0 && now.head != after:
+		case !now.there() && after.Seq != 0, now.there() && now.head != after:
 			return &thread.ConflictError{Head: now.head}
 		case len(entries) == 0:
 			return nil
@@ -80,9 +80,8 @@ func (s *Store) append(ctx context.Context, key thread.Key, after thread.Head, e
 // grow publishes entries behind an end of the log.
 func (s *Store) grow(ctx context.Context, key thread.Key, at subjects, now end, after thread.Head, entries []thread.Entry) (end, error) {
 	last := entries[len(entries)-1]
-	m := message{meta: meta{Epoch: after.Epoch, Seq: last.Seq, Updated: last.Time.UnixMilli()}}
-	if now.root != 0 {
-		m.Prev, m.Root = now.at, now.root
+	m := message{meta: meta{Epoch: after.Epoch, Seq: last.Seq, After: after.Seq, Back: now.back, Updated: last.Time.UnixMilli()}}
+	if now.there() {
 		m.Updated = max(m.Updated, now.updated)
 	}
 	for _, e := range entries {
@@ -108,7 +107,7 @@ func (s *Store) grow(ctx context.Context, key thread.Key, at subjects, now end, 
 		m.segments, m.lines = []segment{seg}, nil
 	}
 	// The first message of a log takes the place of what a forgotten one left.
-	err := s.publish(ctx, key, at, &m, now.at, now.root == 0 && now.at != 0)
+	err := s.publish(ctx, key, at, &m, now.at, !now.there() && now.at != 0)
 	return m.end(), err
 }
 

@@ -48,7 +48,7 @@ func (s *Store) compact(ctx context.Context, key thread.Key, head thread.Head, a
 		}
 		now := last.end()
 		switch {
-		case now.root == 0 || now.head != head:
+		case !now.there() || now.head != head:
 			return &thread.ConflictError{Head: now.head}
 		case after == upTo && len(entries) == 0 && upTo <= head.Seq:
 			return nil // nothing, which changes nothing
@@ -83,7 +83,7 @@ func (s *Store) compact(ctx context.Context, key thread.Key, head thread.Head, a
 // rewrite makes the log that a compaction leaves: segments, and the entries
 // behind them.
 func (s *Store) rewrite(ctx context.Context, at subjects, last message, after, upTo uint64, entries []thread.Entry) ([]segment, []byte, error) {
-	messages, err := s.chain(ctx, at.log, end{}, last)
+	messages, err := s.chain(ctx, at.log, end{}, 0, last)
 	if err != nil {
 		return nil, nil, err
 	}

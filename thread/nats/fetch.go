@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 
 	natsgo "github.com/nats-io/nats.go"
@@ -62,93 +63,65 @@ func (s *Store) last(ctx context.Context, subject string) (message, error) {
 // direct asks whatever server has a copy of the stream.
 type direct struct {
 	Seq      uint64   `json:"seq,omitempty"` // the message, or where to begin
-	NextFor  string   `json:"next_by_subj,omitempty"`
 	LastFor  []string `json:"multi_last,omitempty"`
 	UpTo     uint64   `json:"up_to_seq,omitempty"`
-	Batch    int      `json:"batch,omitempty"`
 	MaxBytes int      `json:"max_bytes,omitempty"`
 }
 
-// A page is what one request asks for.
-const (
-	pageMessages = 1000
-	pageBytes    = 4 << 20
-	partsAtOnce  = 8
-)
-
-// chain returns the messages of a log up to and with last, which is the present
-// one: from the log's first one on, or those behind from, where that is an end
-// of the log as it still is. It fails with errMissing where they do not join.
-func (s *Store) chain(ctx context.Context, subject string, from end, last message) ([]message, error) {
-	prev, next := uint64(0), last.end().root
-	if from.root == next {
-		prev, next = from.at, from.at+1
+// chain returns the messages of a log that have its entries behind a number, up
+// to and with last, which is the present one. from is an end of the log that
+// the caller knows and does not want again; it may be an end of another log.
+// chain fails with errMissing where the messages do not join: then a compaction
+// took some away, or a copy of the stream is behind.
+func (s *Store) chain(ctx context.Context, subject string, from end, after uint64, last message) ([]message, error) {
+	if from.head.Seq > after {
+		from = end{}
 	}
-	if last.Prev == prev {
-		return []message{last}, nil
-	}
-	var out []message
-	for prev != last.Prev {
-		before := next
-		err := s.answers(ctx, []direct{{Seq: next, NextFor: subject, Batch: pageMessages, MaxBytes: pageBytes}}, func(seq uint64, msg *natsgo.Msg) error {
-			if seq >= last.at {
-				return nil
+	list := []message{last} // the newest first
+	for oldest, known := last, false; oldest.After > after && len(oldest.Back) > 0 && !known; oldest = list[len(list)-1] {
+		wanted := oldest.before()
+		if i := slices.Index(wanted, from.at); i >= 0 {
+			wanted, known = wanted[:i], true
+		}
+		got, err := s.get(ctx, wanted)
+		if err != nil {
+			return nil, err
+		}
+		for _, seq := range wanted {
+			msg, next := got[seq], list[len(list)-1]
+			if msg == nil {
+				return nil, errMissing
 			}
 			m, err := decode(seq, msg.Header, msg.Data)
 			if err != nil {
-				return err
+				return nil, err
 			}
-			if m.Prev != prev || m.end().root != last.end().root {
-				return errMissing
+			if msg.Header.Get(jetstream.SubjectHeader) != subject || m.Epoch != next.Epoch || m.Seq != next.After {
+				return nil, errMissing
 			}
-			out, prev, next = append(out, m), seq, seq+1
-			return nil
-		})
-		if err != nil {
-			return nil, err
-		}
-		if next == before {
-			return nil, errMissing
+			list = append(list, m)
 		}
 	}
-	return append(out, last), nil
+	slices.Reverse(list)
+	return list, nil
 }
+
+// partsAtOnce is how many messages of a segment are asked for at once.
+const partsAtOnce = 16
 
 // content returns the entries of a segment.
 func (s *Store) content(ctx context.Context, seg segment) ([]byte, error) {
-	parts := make(map[uint64][]byte, len(seg.Parts))
-	for left := seg.Parts; len(left) > 0; {
-		n := min(len(left), partsAtOnce)
-		var requests []direct
-		for _, seq := range left[:n] {
-			requests = append(requests, direct{Seq: seq})
-		}
-		err := s.answers(ctx, requests, func(seq uint64, msg *natsgo.Msg) error {
-			parts[seq] = msg.Data
-			return nil
-		})
+	out := make([]byte, 0, max(seg.Size, 0))
+	for some := range slices.Chunk(seg.Parts, partsAtOnce) {
+		got, err := s.get(ctx, some)
 		if err != nil {
 			return nil, err
 		}
-		left = left[n:]
-	}
-	var out []byte
-	if len(seg.Parts) > 1 {
-		size := 0
-		for _, p := range parts {
-			size += len(p)
-		}
-		out = make([]byte, 0, size)
-	}
-	for _, seq := range seg.Parts {
-		part, ok := parts[seq]
-		if !ok {
-			return nil, errMissing
-		}
-		if len(seg.Parts) == 1 {
-			out = part
-		} else {
-			out = append(out, part...)
+		for _, seq := range some {
+			if got[seq] == nil {
+				return nil, errMissing
+			}
+			out = append(out, got[seq].Data...)
 		}
 	}
 	if len(out) != seg.Size || checksum(out) != seg.Sum {
@@ -157,38 +130,34 @@ func (s *Store) content(ctx context.Context, seg segment) ([]byte, error) {
 	return out, nil
 }
 
-// answers sends requests at once and calls each with the messages that come,
-// and their numbers in the stream, in the order in which they come. It fails
-// with errMissing where a request finds nothing.
-func (s *Store) answers(ctx context.Context, requests []direct, each func(seq uint64, msg *natsgo.Msg) error) error {
-	var texts [][]byte
-	for _, r := range requests {
-		text, err := json.Marshal(r)
-		if err != nil {
-			return err
-		}
-		texts = append(texts, text)
+// get returns messages by their numbers, which it asks for at once. It fails
+// with errMissing where one is not there.
+func (s *Store) get(ctx context.Context, seqs []uint64) (map[uint64]*natsgo.Msg, error) {
+	if len(seqs) == 0 {
+		return nil, nil
 	}
-	open := len(requests)
-	return s.ask(ctx, "$JS.API.DIRECT.GET."+s.prefix, texts, func(status string, msg *natsgo.Msg) (more bool, err error) {
+	var requests [][]byte
+	for _, seq := range seqs {
+		text, err := json.Marshal(direct{Seq: seq})
+		if err != nil {
+			return nil, err
+		}
+		requests = append(requests, text)
+	}
+	out := make(map[uint64]*natsgo.Msg, len(seqs))
+	return out, s.ask(ctx, "$JS.API.DIRECT.GET."+s.prefix, requests, func(status string, msg *natsgo.Msg) (more bool, err error) {
 		switch status {
-		case "": // a message
-		case "204": // the end of a batch
-			open--
-			return open > 0, nil
+		case "":
+			seq, err := strconv.ParseUint(msg.Header.Get(jetstream.SequenceHeader), 10, 64)
+			if err != nil {
+				return false, fmt.Errorf("the server's answer has no number: %w", err)
+			}
+			out[seq] = msg
+			return len(out) < len(seqs), nil
 		case "404":
 			return false, errMissing
-		default:
-			return false, fmt.Errorf("the server answers a read with %s %s", status, msg.Header.Get("Description"))
 		}
-		seq, err := strconv.ParseUint(msg.Header.Get(jetstream.SequenceHeader), 10, 64)
-		if err != nil {
-			return false, fmt.Errorf("the server's answer has no number: %w", err)
-		}
-		if msg.Header.Get("Nats-Num-Pending") == "" { // no batch: it was all
-			open--
-		}
-		return open > 0, each(seq, msg)
+		return false, fmt.Errorf("the server answers a read with %s %s", status, msg.Header.Get("Description"))
 	})
 }
 

@@ -61,6 +61,9 @@ type lastOf struct {
 	updated time.Time
 }
 
+// pageBytes is how many bytes one answer has, about.
+const pageBytes = 4 << 20
+
 // manySubjects is how many subjects one request names: a server gives the last
 // messages of at most 1024.
 const manySubjects = 512

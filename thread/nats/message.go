@@ -29,10 +29,13 @@ type meta struct {
 	Seq   uint64 `json:"seq,omitempty"`
 	// Updated is thread.Listed's, in Unix milliseconds.
 	Updated int64 `json:"updated,omitempty"`
-	// Prev is the stream's number of the log's message before this one, Root of
-	// the one that the log begins with. Both are 0 in that one.
-	Prev uint64 `json:"prev,omitempty"`
-	Root uint64 `json:"root,omitempty"`
+	// After is where the log ended before this message, and Back the messages
+	// that go before it: the stream's number of the last one, then how much
+	// less the next older one's is, and so on. It is not all of them: the
+	// oldest that it names names more (see backMost). It is empty in the
+	// message that the log begins with.
+	After uint64   `json:"after,omitempty"`
+	Back  []uint64 `json:"back,omitempty"`
 	// Preface is how many bytes of the body go before its entries.
 	Preface int `json:"preface,omitempty"`
 	// Gone says that the log was forgotten: this message holds nothing.
@@ -56,6 +59,11 @@ func storeKey(k thread.Key) *storedKey {
 func (k *storedKey) key() thread.Key {
 	return thread.Key{Agent: string(k.Agent), Principal: string(k.Principal), ID: string(k.ID)}
 }
+
+// backMost is how many messages one message names at most. So a log is read from
+// its end with one question for that many messages, wherever in the stream they
+// are: nothing is searched, however much of other logs lies between.
+const backMost = 32
 
 // longKey is how many bytes a key may have to stand in the header. A server
 // takes 64 KB of headers at most.
@@ -151,24 +159,44 @@ func encode(subject string, key thread.Key, m *message) (*natsgo.Msg, error) {
 	return &natsgo.Msg{Subject: subject, Header: natsgo.Header{metaHeader: {string(head)}}, Data: append(body, m.lines...)}, nil
 }
 
+// before are the stream's numbers of the messages that m names, the newest
+// first.
+func (m *message) before() []uint64 {
+	out := make([]uint64, len(m.Back))
+	at := uint64(0)
+	for i, n := range m.Back {
+		if i == 0 {
+			at = n
+		} else {
+			at -= min(n, at)
+		}
+		out[i] = at
+	}
+	return out
+}
+
 // end is where a log ends: what an append needs to know of it. The zero end is
 // that of no log.
 type end struct {
-	at   uint64 // the stream's number of the log's last message; what an append expects
-	root uint64 // of the log's first message
+	at   uint64   // the stream's number of the log's last message; what an append expects
+	back []uint64 // meta.Back of the next message
 	head thread.Head
 	// updated is thread.Listed's, in Unix milliseconds.
 	updated int64
 }
 
+// there reports whether there is a log.
+func (e end) there() bool { return e.head.Epoch != "" }
+
 // end is where the log ends behind the message.
 func (m *message) end() end {
-	e := end{at: m.at, root: m.Root, updated: m.Updated, head: thread.Head{Epoch: m.Epoch, Seq: m.Seq}}
-	if e.root == 0 {
-		e.root = m.at
-	}
 	if m.Gone || m.at == 0 {
 		return end{at: m.at}
+	}
+	e := end{at: m.at, updated: m.Updated, head: thread.Head{Epoch: m.Epoch, Seq: m.Seq}}
+	e.back = []uint64{m.at}
+	if n := len(m.Back); n > 0 && n < backMost {
+		e.back = append(append(e.back, m.at-m.Back[0]), m.Back[1:]...)
 	}
 	return e
 }

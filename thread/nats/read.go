@@ -54,7 +54,7 @@ func (s *Store) tail(ctx context.Context, subject string, after uint64, yield fu
 			// It is asked again when the connection is back, and every second.
 		case err != nil:
 			return err
-		case seen.root != 0 && v.end.head.Epoch != seen.head.Epoch:
+		case seen.there() && v.end.head.Epoch != seen.head.Epoch:
 			return &thread.ConflictError{Head: v.end.head}
 		default:
 			if after, err = s.each(ctx, v, after, yield); err != nil {
@@ -135,10 +135,8 @@ func (s *Store) look(ctx context.Context, subject string, from end, after uint64
 	if err := ctx.Err(); err != nil {
 		return view{}, err
 	}
-	if from.root == 0 {
-		if from = s.ends.get(subject); from.head.Seq > after {
-			from = end{}
-		}
+	if !from.there() {
+		from = s.ends.get(subject)
 	}
 	var wait pause
 	for {
@@ -147,7 +145,7 @@ func (s *Store) look(ctx context.Context, subject string, from end, after uint64
 			return view{}, err
 		}
 		v := view{end: last.end()}
-		if v.end.root == 0 || v.end.head.Seq <= after {
+		if v.end.head.Seq <= after {
 			s.ends.put(subject, v.end)
 			return v, nil
 		}
@@ -167,7 +165,7 @@ func (s *Store) look(ctx context.Context, subject string, from end, after uint64
 
 // behind fetches what look looks for. It may return more than was asked for.
 func (s *Store) behind(ctx context.Context, subject string, from end, last message, after uint64) ([][]byte, error) {
-	messages, err := s.chain(ctx, subject, from, last)
+	messages, err := s.chain(ctx, subject, from, after, last)
 	if err != nil {
 		return nil, err
 	}

@@ -302,7 +302,7 @@ func (c *ends) get(subject string) end {
 func (c *ends) put(subject string, e end) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if e.root == 0 {
+	if !e.there() {
 		delete(c.logs, subject)
 		return
 	}
