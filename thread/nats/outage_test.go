@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/lockstep-go/lockstep/thread"
 	"github.com/lockstep-go/lockstep/thread/nats"
@@ -68,6 +69,7 @@ func persist(s thread.Store, k thread.Key, head thread.Head, list []thread.Entry
 		if errors.As(err, &conflict) {
 			return err
 		}
+		time.Sleep(5 * time.Millisecond)
 	}
 }
 
@@ -88,6 +90,7 @@ func port(t *testing.T, clientURL string) int {
 // compactions and restarts of the server, without a gap and without a
 // repetition, and ends when the log is forgotten.
 func TestTailGoesOn(t *testing.T) {
+	t.Parallel() // it waits more than it works
 	dir := t.TempDir()
 	server := start(t, dir, 0)
 	at := port(t, server.ClientURL())
@@ -137,6 +140,7 @@ func TestTailGoesOn(t *testing.T) {
 // TestRestarts (T4): writers of two processes go on over restarts of the server.
 // What they are told is stored is there, once.
 func TestRestarts(t *testing.T) {
+	t.Parallel() // it waits more than it works
 	dir := t.TempDir()
 	server := start(t, dir, 0)
 	at := port(t, server.ClientURL())
@@ -168,15 +172,20 @@ func TestRestarts(t *testing.T) {
 		})
 	}
 	for range 3 {
-		for goal := wrote.Load() + 50; wrote.Load() < goal && !t.Failed(); {
-		}
+		progress(t, &wrote)
 		stop(server)
 		server = start(t, dir, at)
 	}
-	for goal := wrote.Load() + 50; wrote.Load() < goal && !t.Failed(); {
-	}
+	progress(t, &wrote)
 	close(enough)
 	writers.Wait()
+}
+
+// progress waits until writers have got on.
+func progress(t *testing.T, wrote *atomic.Int64) {
+	for goal := wrote.Load() + 50; wrote.Load() < goal && !t.Failed(); {
+		time.Sleep(time.Millisecond)
+	}
 }
 
 // TestServerAway: while there is no server calls fail soon, and say so.
@@ -208,6 +217,7 @@ func TestServerAway(t *testing.T) {
 
 // TestMissedNews: a tail for which no news arrive looks by itself.
 func TestMissedNews(t *testing.T) {
+	t.Parallel() // it waits more than it works
 	server := start(t, t.TempDir(), 0)
 	missed := 0
 	s := open(t, intercept(t, server.ClientURL(), func(toServer bool, subject string) verdict {
