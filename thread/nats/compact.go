@@ -70,7 +70,7 @@ func (s *Store) compact(ctx context.Context, key thread.Key, head thread.Head, a
 		}
 		// Missing messages and an overtaken one both mean that somebody else
 		// got on; see append.
-		if !overtaken(err) && !errors.Is(err, errMissing) || wait.took > missingTime {
+		if !overtaken(err) && !errors.Is(err, errMissing) || wait.took > s.lag {
 			s.ends.put(at.log, end{})
 			return err
 		}

@@ -185,7 +185,7 @@ func (s *Store) lastOfEach(ctx context.Context, filters []string, atLeast uint64
 			}
 			return nil
 		}
-		if wait.took > missingTime {
+		if wait.took > s.lag {
 			return &unavailable{errors.New("a copy of the stream is behind")}
 		}
 		if err := wait.take(ctx); err != nil {

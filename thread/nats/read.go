@@ -125,11 +125,8 @@ func (s *Store) Head(ctx context.Context, key thread.Key) (thread.Head, error) {
 	return last.end().head, nil
 }
 
-// missingTime is how long messages of a log may be missing before the log counts
-// as damaged. A copy of the stream may be behind its leader by that.
-const missingTime = 3 * time.Second
-
-// look reads a log's entries behind a number. from is an end of it that the
+// look reads a log's entries behind a number. Where messages of the log are
+// missing for longer than a copy may be behind, the log is damaged. from is an end of it that the
 // caller has read up to, or the zero end.
 func (s *Store) look(ctx context.Context, subject string, from end, after uint64) (view, error) {
 	if err := ctx.Err(); err != nil {
@@ -153,7 +150,7 @@ func (s *Store) look(ctx context.Context, subject string, from end, after uint64
 			s.ends.put(subject, v.end)
 			return v, nil
 		}
-		if !errors.Is(err, errMissing) || wait.took > missingTime {
+		if !errors.Is(err, errMissing) || wait.took > s.lag {
 			return view{}, err
 		}
 		from = end{}

@@ -157,3 +157,26 @@ func TestListWhileBusy(t *testing.T) {
 	cancel()
 	busy.Wait()
 }
+
+// TestRefusedWithoutReason: that the server says another message was the last
+// one is no conflict where the log ends where the writer thinks (a cluster says
+// so while a message is on its way).
+func TestRefusedWithoutReason(t *testing.T) {
+	server := start(t, t.TempDir(), 0)
+	s := open(t, server.ClientURL())
+	head := grow(t, s, key, thread.Head{Epoch: "e"}, 3, 10)
+	s.Mistake(key, head)
+	head = grow(t, s, key, head, 5, 10)
+	s.Mistake(key, thread.Head{Epoch: "e", Seq: 9})
+	wantEntries(t, read(t, s, key, 0), entries(1, 5, 10))
+	s.Mistake(key, thread.Head{Epoch: "e", Seq: 9})
+	var conflict *thread.ConflictError
+	if err := s.Append(t.Context(), key, thread.Head{Epoch: "e", Seq: 9}, entries(10, 10, 10)); !errors.As(err, &conflict) || conflict.Head != head {
+		t.Fatalf("behind a head that is none: %v", err)
+	}
+	s.Mistake(key, head)
+	if err := s.Compact(t.Context(), key, head, 0, 2, nil); err != nil {
+		t.Fatal(err)
+	}
+	wantEntries(t, read(t, s, key, 0), entries(3, 5, 10))
+}

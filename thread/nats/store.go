@@ -42,6 +42,7 @@ type Store struct {
 	inline   int           // bytes of entries that an append has in its own message
 	part     int           // bytes of a message of a segment
 	patience time.Duration // how old what somebody left undone is when others finish it
+	lag      time.Duration // how long a copy of the stream may be behind its leader
 
 	closing  chan struct{} // closed by Close
 	close    sync.Once
@@ -76,7 +77,7 @@ func Open(ctx context.Context, url string, opts *Options) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{
-		shown: a.shown, prefix: a.prefix, log: opts.Logger, patience: time.Minute,
+		shown: a.shown, prefix: a.prefix, log: opts.Logger, patience: time.Minute, lag: 3 * time.Second,
 		closing: make(chan struct{}), news: make(chan *natsgo.Msg, newsAtOnce), restored: make(chan struct{}, 1),
 	}
 	if s.log == nil {

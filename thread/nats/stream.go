@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	natsgo "github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
@@ -32,7 +33,7 @@ func wanted(prefix string, replicas int) jetstream.StreamConfig {
 	}
 }
 
-// stream finds the store's stream, or makes it.
+// openStream finds the store's stream, or makes it.
 func (s *Store) openStream(ctx context.Context, replicas int) error {
 	js, err := jetstream.New(s.conn, jetstream.WithDefaultTimeout(answerTime))
 	if err != nil {
@@ -53,6 +54,8 @@ func (s *Store) openStream(ctx context.Context, replicas int) error {
 	switch {
 	case errors.Is(err, jetstream.ErrJetStreamNotEnabled), errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount):
 		return errors.New("JetStream is not enabled there; start the server with -js, or enable it for the account")
+	case errors.Is(err, natsgo.ErrNoResponders):
+		return errors.New("JetStream does not answer there: it is not enabled (start the server with -js), or its cluster has no leader yet")
 	case err != nil:
 		return fmt.Errorf("stream %s: %w", s.prefix, err)
 	}
