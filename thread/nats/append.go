@@ -14,11 +14,12 @@ import (
 	"github.com/lockstep-go/lockstep/thread"
 )
 
-// An append has its entries in its own message up to inlineBytes; more go into
-// segments first, whose messages have up to partBytes. Servers take messages of
-// 1 MB unless they are told otherwise, and work best with much smaller ones.
+// An append has its entries in its own message up to inlineBytes; more go into a
+// segment first, whose messages have up to partBytes. Servers take messages of
+// 1 MB unless they are told otherwise, and work best with much smaller ones; and
+// who asks for the end of a log gets its last message.
 const (
-	inlineBytes = 128 << 10
+	inlineBytes = 32 << 10
 	partBytes   = 256 << 10
 )
 

@@ -66,6 +66,7 @@ func (m mortal) run(t *testing.T) {
 				if !died && err != nil {
 					t.Fatalf("nothing was in the way, and %v", err)
 				}
+				settle(t, server.ClientURL(), prefix)
 				m.check(t, whole, err)
 				if left := stored(t, server.ClientURL(), prefix); len(left) > 0 {
 					t.Errorf("left are %v", left)
@@ -78,6 +79,31 @@ func (m mortal) run(t *testing.T) {
 				t.Fatalf("it died at %d messages, which is too few to be true", at-1)
 			}
 		}
+	}
+}
+
+// settle waits until a stream has done what it was sent before.
+func settle(t *testing.T, url, prefix string) {
+	t.Helper()
+	conn, err := natsgo.Connect(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	js, err := jetstream.New(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ack, err := js.Publish(t.Context(), prefix+".data.settled", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stream, err := js.Stream(t.Context(), prefix)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := stream.DeleteMsg(t.Context(), ack.Sequence); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -123,7 +149,7 @@ func forget(t *testing.T, s thread.Store) {
 // wherever it ends, and the next one cleans up behind it.
 func TestCompactDies(t *testing.T) {
 	t.Parallel()
-	const size = 45_000 // three are too many for one message
+	const size = 25_000 // three are too many for one message
 	short := append(entries(2, 2, size), entries(4, 4, 10)...)
 	old := slices.Concat(entries(1, 6, size), entries(7, 8, 10))
 	mortal{
@@ -159,7 +185,7 @@ func TestForgetDies(t *testing.T) {
 	t.Parallel()
 	mortal{
 		prepare: func(t *testing.T, s thread.Store) {
-			head := grow(t, s, key, thread.Head{Epoch: "e"}, 3, 60_000)
+			head := grow(t, s, key, thread.Head{Epoch: "e"}, 3, 15_000)
 			grow(t, s, key, head, 4, 10)
 		},
 		do: func(s thread.Store) error {
@@ -172,11 +198,11 @@ func TestForgetDies(t *testing.T) {
 				t.Fatalf("%v, %v is listed of a log of %d entries", list, listErr, len(got))
 			}
 			if len(got) > 0 && err != nil {
-				wantEntries(t, got, append(entries(1, 3, 60_000), entry(4, 10)))
+				wantEntries(t, got, append(entries(1, 3, 15_000), entry(4, 10)))
 			} else {
 				wantEntries(t, got, nil)
-				grow(t, s, key, thread.Head{Epoch: "e2"}, 4, 60_000)
-				wantEntries(t, read(t, s, key, 0), entries(1, 4, 60_000))
+				grow(t, s, key, thread.Head{Epoch: "e2"}, 4, 15_000)
+				wantEntries(t, read(t, s, key, 0), entries(1, 4, 15_000))
 			}
 			forget(t, s)
 		},
@@ -187,7 +213,7 @@ func TestForgetDies(t *testing.T) {
 // not at all, and where it is not, nothing of it stays.
 func TestAppendDies(t *testing.T) {
 	t.Parallel()
-	list := entries(1, 5, 60_000)
+	list := entries(1, 5, 15_000)
 	mortal{
 		prepare: func(*testing.T, thread.Store) {},
 		do: func(s thread.Store) error {

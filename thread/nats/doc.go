@@ -60,7 +60,7 @@
 // of others between them took 18 ms that way, and 2.7 ms this way).
 //
 // An append expects the number of the log's last message. Entries that are too
-// large for one message (128 KB, or what the server takes) go before it as a
+// large for one message (32 KB, or what the server takes) go before it as a
 // segment, to which it points; until then nothing does, so nobody sees them. One
 // stream and not two, because its order is then the order of what is kept: who
 // has the message has the segment.

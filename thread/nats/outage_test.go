@@ -12,6 +12,9 @@ import (
 	"testing"
 	"time"
 
+	natsgo "github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
 	"github.com/lockstep-go/lockstep/thread"
 	"github.com/lockstep-go/lockstep/thread/nats"
 )
@@ -235,5 +238,52 @@ func TestMissedNews(t *testing.T) {
 	wantEntries(t, tail.take(t, 1), entries(3, 3, 10))
 	if missed != 2 {
 		t.Errorf("%d news were dropped, want 2", missed)
+	}
+}
+
+// TestNoRoom: a stream that is full refuses appends and keeps what it has, and
+// goes on when it may have more.
+func TestNoRoom(t *testing.T) {
+	server := start(t, t.TempDir(), 0)
+	s := open(t, server.ClientURL())
+	conn, err := natsgo.Connect(server.ClientURL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	js, err := jetstream.New(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	limit := func(bytes int64) {
+		t.Helper()
+		stream, err := js.Stream(t.Context(), "lockstep")
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := stream.CachedInfo().Config
+		c.MaxBytes = bytes
+		if _, err := js.UpdateStream(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	head := grow(t, s, key, thread.Head{Epoch: "e"}, 10, 1000)
+	limit(20_000)
+	for _, size := range []int{20_000, 60_000} {
+		err := s.Append(t.Context(), key, head, entries(11, 11, size))
+		var conflict *thread.ConflictError
+		if err == nil || errors.As(err, &conflict) || !strings.Contains(err.Error(), "maximum bytes") {
+			t.Fatalf("an append without room: %v", err)
+		}
+	}
+	wantHead(t, s, key, head)
+	wantEntries(t, read(t, s, key, 0), entries(1, 10, 1000))
+	limit(-1)
+	head = grow(t, s, key, head, 11, 60_000)
+	if err := s.Compact(t.Context(), key, head, 0, head.Seq, nil); err != nil {
+		t.Fatal(err)
+	}
+	if left := stored(t, server.ClientURL(), "lockstep"); len(left) > 0 {
+		t.Errorf("left are %v", left)
 	}
 }

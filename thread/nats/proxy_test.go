@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 )
 
@@ -31,7 +32,7 @@ const (
 	pass   verdict = iota
 	drop           // it does not arrive
 	cut            // it does not arrive, and the connection is lost
-	cutAck         // it arrives, and the connection is lost
+	cutAck         // it arrives, and then the connection is lost
 )
 
 // intercept starts a proxy. judge is called for one message at a time.
@@ -71,8 +72,18 @@ func (p *proxy) accept() {
 			return
 		}
 		end := sync.OnceFunc(func() { _, _ = client.Close(), server.Close() })
-		p.wg.Go(func() { defer end(); p.forward(server, client, true) })
-		p.wg.Go(func() { defer end(); p.forward(client, server, false) })
+		var muted atomic.Bool
+		p.wg.Go(func() {
+			if p.forward(server, client, true, &muted) {
+				// The server reads what it has got and then closes, of which
+				// the client hears nothing but the end.
+				muted.Store(true)
+				_ = server.(*net.TCPConn).CloseWrite()
+				return
+			}
+			end()
+		})
+		p.wg.Go(func() { defer end(); p.forward(client, server, false, &muted) })
 	}
 }
 
@@ -88,13 +99,14 @@ func (p *proxy) keep(conns ...net.Conn) bool {
 	return !p.closed
 }
 
-// forward copies the protocol's lines and messages until a connection ends.
-func (p *proxy) forward(to io.Writer, from io.Reader, toServer bool) {
+// forward copies the protocol's lines and messages until a connection ends, or
+// the judge ends it. It returns true where what was copied is to arrive.
+func (p *proxy) forward(to io.Writer, from io.Reader, toServer bool, muted *atomic.Bool) (arrives bool) {
 	r := bufio.NewReaderSize(from, 64<<10)
 	for {
 		line, err := r.ReadString('\n')
 		if err != nil {
-			return
+			return false
 		}
 		fields := strings.Fields(line)
 		size := 0
@@ -110,7 +122,7 @@ func (p *proxy) forward(to io.Writer, from io.Reader, toServer bool) {
 		}
 		body := make([]byte, size)
 		if _, err := io.ReadFull(r, body); err != nil {
-			return
+			return false
 		}
 		v := pass
 		if size > 0 {
@@ -119,15 +131,15 @@ func (p *proxy) forward(to io.Writer, from io.Reader, toServer bool) {
 			p.mu.Unlock()
 		}
 		if v == cut {
-			return
+			return false
 		}
-		if v != drop {
+		if v != drop && (toServer || !muted.Load()) {
 			if _, err := io.WriteString(to, line+string(body)); err != nil {
-				return
+				return false
 			}
 		}
 		if v == cutAck {
-			return
+			return true
 		}
 	}
 }

@@ -180,3 +180,36 @@ func TestRefusedWithoutReason(t *testing.T) {
 	}
 	wantEntries(t, read(t, s, key, 0), entries(3, 5, 10))
 }
+
+// TestManyThreads: lists go beyond what a server answers for at once.
+func TestManyThreads(t *testing.T) {
+	server := start(t, t.TempDir(), 0)
+	s := open(t, server.ClientURL())
+	const logs = 1100
+	var wg sync.WaitGroup
+	for w := range uint64(10) {
+		wg.Go(func() {
+			for i := w; i < logs; i += 10 {
+				e := entry(1, 10)
+				e.Time = time.UnixMilli(int64(i)).UTC()
+				if err := s.Append(t.Context(), thread.Key{Agent: "a", ID: fmt.Sprint(i)}, thread.Head{Epoch: "e"}, []thread.Entry{e}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	list, err := s.List(t.Context(), "a", "", thread.Listed{}, 2*logs)
+	if err != nil || len(list) != logs {
+		t.Fatalf("%d are listed, %v", len(list), err)
+	}
+	for i, l := range list {
+		if want := fmt.Sprint(logs - 1 - i); l.ID != want {
+			t.Fatalf("number %d in the list is %s, want %s", i, l.ID, want)
+		}
+	}
+	old, err := s.Stale(t.Context(), time.UnixMilli(logs-50), 2*logs)
+	if err != nil || len(old) != logs-50 || old[0].ID != "0" {
+		t.Fatalf("%d are old, %v", len(old), err)
+	}
+}

@@ -231,11 +231,17 @@ func (s *Store) within(ctx context.Context) (context.Context, context.CancelFunc
 	return bounded, func() { stop(); cancel() }
 }
 
-// unavailable says that the server was not reached or did not answer: what was
-// asked for may have been done or not, and can be asked for again.
+// unavailable says that the server was not reached, did not answer or could not
+// do it now (no leader, no room): what was asked for may have been done or not,
+// and can be asked for again.
 type unavailable struct{ reason error }
 
-func (e *unavailable) Error() string { return "the server cannot be reached: " + e.reason.Error() }
+func (e *unavailable) Error() string {
+	if refusal := (*jetstream.APIError)(nil); errors.As(e.reason, &refusal) {
+		return "the server cannot do it now: " + refusal.Description
+	}
+	return "the server cannot be reached: " + e.reason.Error()
+}
 func (e *unavailable) Unwrap() error { return e.reason }
 
 // failed says why a request failed. ctx is the caller's.

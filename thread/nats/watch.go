@@ -14,15 +14,18 @@ import (
 // the client library, which shows as a hole in their numbers.
 const newsAtOnce = 8192
 
+// lookTime is how often the stream is asked how far it is.
+const lookTime = 500 * time.Millisecond
+
 // listen wakes tails. The server tells of each message that it stored, without
 // its body and at most once. The messages' numbers are dense, so one that was
-// not told of shows with the next one; and every second the stream is asked how
-// far it is, for the last one. What was missed concerns nobody knows whom, so
-// then all tails look.
+// not told of shows with the next one; and for the last one the stream is asked
+// how far it is: what it had a look ago and nobody told of since was missed.
+// What was missed concerns nobody knows whom, so then all tails look.
 func (s *Store) listen() {
-	tick := time.NewTicker(time.Second)
+	tick := time.NewTicker(lookTime)
 	defer tick.Stop()
-	seen := uint64(0)
+	var seen, owed uint64
 	for {
 		select {
 		case msg := <-s.news:
@@ -40,17 +43,19 @@ func (s *Store) listen() {
 			if s.watchers.none() || s.conn.Status() != natsgo.CONNECTED {
 				continue
 			}
-			// It does not wait long for the answer: the news do not wait for it.
-			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-			last, err := s.length(ctx)
-			cancel()
-			if err == nil && last > seen { // else it is asked again in a second
+			if owed > seen {
 				s.watchers.wakeAll()
-				seen = last
+				seen = owed
 			}
+			// It does not wait long for the answer: the news do not wait for it.
+			ctx, cancel := context.WithTimeout(context.Background(), lookTime)
+			if last, err := s.length(ctx); err == nil {
+				owed = last // else it is asked again
+			}
+			cancel()
 		case <-s.restored:
 			// A server that lost its newest messages gives their numbers again.
-			seen = 0
+			seen, owed = 0, 0
 			s.watchers.wakeAll()
 		case <-s.closing:
 			return
