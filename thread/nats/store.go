@@ -101,25 +101,25 @@ func (s *Store) start(ctx context.Context, a address) error {
 		return err
 	}
 	s.lines.begin()
-	conn, err := natsgo.GetDefaultOptions(), error(nil)
-	conn.Servers = a.servers
-	conn.Name = "lockstep"
-	conn.AllowReconnect, conn.MaxReconnect = true, -1
-	conn.ReconnectWait = 250 * time.Millisecond
+	o := natsgo.GetDefaultOptions()
+	o.Servers = a.servers
+	o.Name = "lockstep"
+	o.AllowReconnect, o.MaxReconnect = true, -1
+	o.ReconnectWait = 250 * time.Millisecond
 	// What cannot be sent now fails now: a message that waited for the
 	// connection would come when its writer has long asked what became of it.
-	conn.ReconnectBufSize = -1
-	conn.Timeout = answerTime
+	o.ReconnectBufSize = -1
+	o.Timeout = answerTime
 	// A half-open connection is found within this, not within minutes.
-	conn.PingInterval, conn.MaxPingsOut = 10*time.Second, 2
-	conn.IgnoreAuthErrorAbort = true // a password may be being changed
-	conn.DisconnectedErrCB = func(_ *natsgo.Conn, err error) {
+	o.PingInterval, o.MaxPingsOut = 10*time.Second, 2
+	o.IgnoreAuthErrorAbort = true // a password may be being changed
+	o.DisconnectedErrCB = func(_ *natsgo.Conn, err error) {
 		s.lines.lost()
 		if err != nil {
 			s.log.Warn("the connection to the store is lost", "store", s.shown, "error", err)
 		}
 	}
-	conn.ReconnectedCB = func(*natsgo.Conn) {
+	o.ReconnectedCB = func(*natsgo.Conn) {
 		s.ends.drop()
 		s.lines.begin()
 		select {
@@ -128,15 +128,16 @@ func (s *Store) start(ctx context.Context, a address) error {
 		}
 		s.log.Info("the store is connected again", "store", s.shown)
 	}
-	conn.AsyncErrorCB = func(_ *natsgo.Conn, _ *natsgo.Subscription, err error) {
+	o.AsyncErrorCB = func(_ *natsgo.Conn, _ *natsgo.Subscription, err error) {
 		s.log.Warn("the store's connection", "store", s.shown, "error", err)
 	}
 	if a.creds != "" {
-		if err := natsgo.UserCredentials(a.creds)(&conn); err != nil {
+		if err := natsgo.UserCredentials(a.creds)(&o); err != nil {
 			return err
 		}
 	}
-	if s.conn, err = conn.Connect(); err != nil {
+	var err error
+	if s.conn, err = o.Connect(); err != nil {
 		return err
 	}
 	const header = 32 << 10 // what goes before a body, at the very most

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -17,8 +18,14 @@ import (
 	"github.com/lockstep-go/lockstep/thread/storetest"
 )
 
-// TestMain fails when a test leaves a goroutine behind.
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// TestMain fails when a test leaves a goroutine behind. In a child process of a
+// test it is a server instead.
+func TestMain(m *testing.M) {
+	if options := os.Getenv(childServer); options != "" {
+		runServer(options)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 func TestStore(t *testing.T) {
 	s := start(t, t.TempDir(), 0)
