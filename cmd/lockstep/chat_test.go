@@ -60,7 +60,7 @@ func TestChatEditAndUndo(t *testing.T) {
 		"[Error: want a place and its value",
 		":undo\n[State Updated]\n",
 		"  /recipe/title stays: it was changed since",
-		"[Error: the edit was not made: nothing that the agent changed is left to undo]",
+		"[Error: nothing was taken back: nothing that the agent changed is left to undo]",
 	)
 }
 
