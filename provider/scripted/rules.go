@@ -53,7 +53,7 @@ func byName(v *view) []act {
 	if m[2] != "" {
 		var err error
 		if args, err = jsondoc.ParseString(m[2]); err != nil {
-			return say("I cannot call %s: what you wrote after its name is not JSON (%s). Write it like this: %s", m[1], strings.TrimPrefix(err.Error(), "jsondoc: "), v.example(m[1]))
+			return say("I cannot call %s: what you wrote after its name is not JSON (%v). Write it like this: %s", m[1], err, v.example(m[1]))
 		}
 	}
 	return []act{{tool: m[1], args: args}}
