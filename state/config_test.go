@@ -192,7 +192,7 @@ func TestEdit(t *testing.T) {
 }
 
 func TestConfirmationStrategies(t *testing.T) {
-	p := Proposal{Tool: "update", Arguments: jsondoc.MustParse(`{"recipe":{"title":"Stew"},"steps":[1,2]}`)}
+	p := Proposal{Tool: "update", Changes: true, Arguments: jsondoc.MustParse(`{"recipe":{"title":"Stew"},"steps":[1,2]}`)}
 	for _, c := range []struct {
 		s    ConfirmationStrategy
 		want string
@@ -204,6 +204,20 @@ func TestConfirmationStrategies(t *testing.T) {
 		}
 		if c.s.Approved(p) == "" || c.s.Rejected(p) == "" {
 			t.Errorf("%T says nothing after the decision", c.s)
+		}
+	}
+	// A call that proposes no change is not asked about as if it did.
+	mail := Proposal{Tool: "send_mail"}
+	for _, c := range []struct {
+		s                      ConfirmationStrategy
+		prompt, done, rejected string
+	}{
+		{DefaultConfirmation{}, "Run send_mail?", "send_mail has run.", "send_mail was not run. What should I do instead?"},
+		{ConfirmationTexts{}, "Run send_mail?", "", ""},
+		{ConfirmationTexts{Ask: "Send it?", No: "Not sent."}, "Send it?", "", "Not sent."},
+	} {
+		if p, d, r := c.s.Prompt(mail), c.s.Approved(mail), c.s.Rejected(mail); p != c.prompt || d != c.done || r != c.rejected {
+			t.Errorf("%+v: %q, %q, %q", c.s, p, d, r)
 		}
 	}
 }
