@@ -94,6 +94,18 @@ func TestSchemas(t *testing.T) {
 	if got := s.Initial().String(); got != `{"items":[],"extra":{}}` {
 		t.Errorf("initial %s", got)
 	}
+	// Closed, nothing may be beside what the types have; a map keeps its freedom.
+	closed := ClosedSchemaFor[doc]()
+	for doc, place := range map[string]string{
+		`{"items":[{"name":"a","tags":[]}],"extra":{"any":1}}`: "",
+		`{"items":[],"mine":1}`:                                "mine",
+		`{"items":[{"name":"a","tags":[],"mine":1}]}`:          "/items/0",
+	} {
+		err := closed.Validate(jsondoc.MustParse(doc))
+		if (err == nil) != (place == "") || err != nil && !strings.Contains(err.Error(), place) {
+			t.Errorf("%s: %v, want one at %q", doc, err, place)
+		}
+	}
 	// The short form and JSON Schema itself, told apart.
 	for text, want := range map[string]string{
 		`{"recipe":{"type":"object"}}`:                                                                       `{"recipe":{}}`,
