@@ -105,11 +105,15 @@ type ConflictError struct {
 	State    jsondoc.Value
 
 	answer *HTTPError
+	undo   bool
 }
 
-// Error names the reason and the places.
+// Error names what was not done, the reason and the places.
 func (e *ConflictError) Error() string {
 	s := "the edit was not made: " + e.Reason
+	if e.undo {
+		s = "nothing was taken back: " + e.Reason
+	}
 	for i, c := range e.Conflicts {
 		s += map[bool]string{true: ": ", false: ", "}[i == 0] + strconv.Quote(string(c.Path))
 	}
