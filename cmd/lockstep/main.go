@@ -81,7 +81,7 @@ func run(ctx context.Context, args []string, io std) int {
 		fmt.Fprintln(io.err, "lockstep:", err)
 		return exitUsage
 	default:
-		fmt.Fprintln(io.err, "lockstep:", err)
+		fmt.Fprintln(io.err, "lockstep:", plain(err))
 		return exitFailed
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -143,6 +144,10 @@ func TestUsage(t *testing.T) {
 		{[]string{"serve", "--token", ""}, exitUsage, "--token"},
 		{[]string{"serve", "--linger", "soon"}, exitUsage, "--linger"},
 		{[]string{"chat", "--state", "{broken", "http://127.0.0.1:1/"}, exitUsage, "--state"},
+		{[]string{"chat", "nowhere"}, exitUsage, "is no address"},
+		{[]string{"chat", "http://u:secret@/"}, exitUsage, `"http:///" is no address`},
+		{[]string{"chat", nobody + "?key=secret"}, exitFailed, "cannot reach " + nobody + ":"},
+		{[]string{"record", nobody, "--message", "hi", "--out", good}, exitFailed, "cannot reach"},
 		{[]string{"run"}, exitUsage, `expected "<url>"`},
 		{[]string{"run", "ftp://127.0.0.1/"}, exitUsage, "is no address"},
 		{[]string{"run", "http://u:secret@/"}, exitUsage, `"http:///" is no address`},
@@ -267,9 +272,12 @@ func TestChooseModel(t *testing.T) {
 
 // A piped conversation whose run failed ends with 1.
 func TestChatFailureIsTold(t *testing.T) {
+	// Somebody listens, so there is a prompt, and nobody answers.
+	srv := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
+	defer srv.Close()
 	var out bytes.Buffer
-	code := run(t.Context(), []string{"chat", "http://127.0.0.1:1/"}, std{strings.NewReader("hi\n"), &out, io.Discard})
-	if code != exitFailed || !strings.Contains(out.String(), "[Error: ") {
+	code := run(t.Context(), []string{"chat", srv.URL + "/?key=secret"}, std{strings.NewReader("hi\n"), &out, io.Discard})
+	if code != exitFailed || !strings.Contains(out.String(), "[Error: cannot reach "+srv.URL+"/: EOF") {
 		t.Errorf("code %d: %s", code, out.String())
 	}
 }
@@ -294,11 +302,13 @@ func TestPrintable(t *testing.T) {
 
 // A signal ends chat at its prompt.
 func TestChatInterrupted(t *testing.T) {
+	srv := httptest.NewServer(http.NotFoundHandler())
+	defer srv.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	in, out := io.Pipe()
 	defer out.Close()
 	ended := make(chan int, 1)
-	go func() { ended <- run(ctx, []string{"chat", "http://127.0.0.1:1/"}, std{in, io.Discard, io.Discard}) }()
+	go func() { ended <- run(ctx, []string{"chat", srv.URL}, std{in, io.Discard, io.Discard}) }()
 	cancel()
 	select {
 	case code := <-ended:
