@@ -18,6 +18,7 @@ import (
 	"github.com/lockstep-go/lockstep/state"
 	"github.com/lockstep-go/lockstep/thread"
 	"github.com/lockstep-go/lockstep/thread/memory"
+	"github.com/lockstep-go/lockstep/thread/postgres"
 	"github.com/lockstep-go/lockstep/thread/sqlite"
 )
 
@@ -26,7 +27,7 @@ type serveCmd struct {
 	Agents string `help:"A YAML file of agents to serve instead of the demo agents." placeholder:"FILE"`
 	Model  string `help:"scripted, openai:NAME, azure:DEPLOYMENT or foundry:DEPLOYMENT. Without it: by what the environment has, else scripted."`
 
-	Store       string        `default:"sqlite:lockstep.db" help:"Where threads are kept: memory, or sqlite:FILE."`
+	Store       string        `default:"sqlite:lockstep.db" help:"Where threads are kept: memory, sqlite:FILE, or postgres://USER:PASSWORD@HOST/DATABASE."`
 	Retain      time.Duration `help:"Forget threads that nothing was appended to for this long, such as 720h; 0 keeps them." placeholder:"TIME"`
 	RetainRuns  int           `help:"Keep at least this many runs of a thread apart and condense older ones; 0 keeps all." placeholder:"N"`
 	Linger      string        `default:"10s" help:"How long a run that was posted to be attached to goes on while nobody watches it: a time, 0 for not at all, or forever."`
@@ -38,11 +39,13 @@ type serveCmd struct {
 func (serveCmd) Help() string {
 	return `Serves the agents of --agents, else the demo agents. Threads are kept in a file, lockstep.db unless --store
 names another: they survive restarts and crashes. One process at a time has it.
+In a PostgreSQL database several processes serve the same threads.
 
 Example:
 
     lockstep serve --addr 127.0.0.1:8888 --model scripted --store memory
     lockstep serve --agents agents.yaml
+    LOCKSTEP_STORE=postgres://lockstep:PASSWORD@db.example/lockstep lockstep serve
     OPENAI_BASE_URL=http://127.0.0.1:11434/v1 lockstep serve --model openai:qwen3
 
 Without --model: openai where OPENAI_API_KEY or OPENAI_BASE_URL is set (name
@@ -107,7 +110,7 @@ func (c serveCmd) agents(standard demo.Provider) ([]served, error) {
 }
 
 // openStore opens what --store names.
-func openStore(s string) (thread.Store, func() error, error) {
+func openStore(ctx context.Context, s string, log *slog.Logger) (thread.Store, func() error, error) {
 	kind, rest, _ := strings.Cut(s, ":")
 	switch {
 	case s == "memory":
@@ -118,10 +121,16 @@ func openStore(s string) (thread.Store, func() error, error) {
 			return nil, nil, fmt.Errorf("--store %s: %w", s, err)
 		}
 		return store, store.Close, nil
-	case kind == "postgres" || kind == "nats":
-		return nil, nil, fmt.Errorf("--store %s: this version has no %s store yet; use sqlite:FILE or memory", s, kind)
+	case kind == "postgres" || kind == "postgresql":
+		store, err := postgres.Open(ctx, s, &postgres.Options{Logger: log})
+		if err != nil {
+			return nil, nil, fmt.Errorf("--store: %w", err) // s may hold a password
+		}
+		return store, store.Close, nil
+	case kind == "nats":
+		return nil, nil, fmt.Errorf("--store %s: this version has no %s store yet; use postgres://…, sqlite:FILE or memory", s, kind)
 	}
-	return nil, nil, fmt.Errorf("--store %q: want memory or sqlite:FILE", s)
+	return nil, nil, fmt.Errorf("--store %q: want memory, sqlite:FILE or postgres://USER:PASSWORD@HOST/DATABASE", s)
 }
 
 // shutdownTime is how long running runs get to write their terminal events, and
@@ -160,7 +169,7 @@ func (c serveCmd) Run(ctx context.Context, io std) error {
 	} else if _, err := net.LookupPort("tcp", port); err != nil {
 		return usageError{fmt.Errorf("--addr %q: %q is no port", c.Addr, port)}
 	}
-	store, closeStore, err := openStore(c.Store)
+	store, closeStore, err := openStore(ctx, c.Store, log)
 	if err != nil {
 		return usageError{err}
 	}

@@ -225,7 +225,7 @@ func start() (_ *Server, err error) {
 	// A password, because others on this machine can reach the port; in plain,
 	// because a thousand rounds of hashing for each connection of a test are long.
 	cmd := exec.Command(filepath.Join(bin, "initdb"), "-D", s.data(), "-U", "lockstep", "--pwfile", secret,
-		"--auth=password", "--no-sync", "--encoding=UTF8", "--no-locale")
+		"--auth=password", "--no-sync", "--encoding=UTF8", "--no-locale", "--wal-segsize=1")
 	cmd.Dir, cmd.SysProcAttr = s.dir, s.user.attributes()
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("initdb: %w\n%s", err, out)

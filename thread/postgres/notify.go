@@ -175,7 +175,7 @@ func (s *Store) heard(payload string) {
 func (s *Store) poll() {
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
-	for {
+	for well := true; ; {
 		select {
 		case <-tick.C:
 		case <-s.closing:
@@ -184,11 +184,14 @@ func (s *Store) poll() {
 		ctx, cancel := context.WithTimeout(s.base, askTime)
 		err := s.compare(ctx)
 		cancel()
-		if err != nil && !s.closed() {
-			s.log.Warn("the store cannot be asked what is new", "store", s.shown, "error", line(err))
+		if err != nil && well && !s.closed() {
+			s.log.Warn("the store cannot be asked what is new, trying again every second", "store", s.shown, "error", line(err))
 		}
+		well = err == nil
 	}
 }
+
+const pollLogs = `SELECT key, log, seq FROM lockstep_logs WHERE key = ANY($1::bytea[])`
 
 // compare wakes those whose log does not end any more where they have read to.
 func (s *Store) compare(ctx context.Context) error {
@@ -204,7 +207,7 @@ func (s *Store) compare(ctx context.Context) error {
 			keys = append(keys, w.key[:])
 		}
 	}
-	rows, err := s.pool.Query(ctx, "SELECT key, log, seq FROM lockstep_logs WHERE key = ANY($1::bytea[])", keys)
+	rows, err := s.pool.Query(ctx, pollLogs, keys)
 	if err != nil {
 		return err
 	}

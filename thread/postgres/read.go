@@ -107,8 +107,8 @@ func (s *Store) tail(ctx context.Context, key thread.Key, after uint64, yield fu
 		case !away(err) || ctx.Err() != nil || s.closed():
 			return err
 		default:
-			// It is asked again when there is a new connection, and every second.
-			s.log.Warn("a thread is waited for while its store cannot be reached", "store", s.shown, "error", line(err))
+			// It is asked again when there is a new connection, and every second. The
+			// store's goroutines log what is wrong.
 			timer := time.NewTimer(time.Second)
 			defer timer.Stop()
 			again = timer.C

@@ -81,7 +81,10 @@ type querier interface {
 // program knows is an error.
 func (s *Store) version(ctx context.Context, q querier) (version int, err error) {
 	var there, somewhere bool
-	err = q.QueryRow(ctx, "SELECT to_regclass('lockstep_schema') IS NOT NULL, current_schema() IS NOT NULL").Scan(&there, &somewhere)
+	// Not to_regclass: it may answer from what its connection knew before another
+	// process made the tables.
+	err = q.QueryRow(ctx, `SELECT current_schema() IS NOT NULL, EXISTS (
+		SELECT FROM pg_class WHERE relname = 'lockstep_schema' AND relnamespace = current_schema()::regnamespace)`).Scan(&somewhere, &there)
 	switch {
 	case err != nil:
 		return 0, err
