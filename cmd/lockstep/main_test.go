@@ -16,6 +16,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"go.uber.org/goleak"
+
+	"github.com/lockstep-go/lockstep/internal/pgtest"
 )
 
 func TestMain(m *testing.M) {
@@ -27,7 +29,7 @@ func TestMain(m *testing.M) {
 type leakChecked struct{ m *testing.M }
 
 func (l leakChecked) Run() int {
-	code := l.m.Run()
+	code := pgtest.Main{M: l.m}.Run()
 	if code != 0 {
 		return code
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/lockstep-go/lockstep/thread"
 	"github.com/lockstep-go/lockstep/thread/memory"
 	"github.com/lockstep-go/lockstep/thread/nats"
+	"github.com/lockstep-go/lockstep/thread/postgres"
 	"github.com/lockstep-go/lockstep/thread/sqlite"
 )
 
@@ -27,7 +28,7 @@ type serveCmd struct {
 	Agents string `help:"A YAML file of agents to serve instead of the demo agents." placeholder:"FILE"`
 	Model  string `help:"scripted, openai:NAME, azure:DEPLOYMENT or foundry:DEPLOYMENT. Without it: by what the environment has, else scripted."`
 
-	Store       string        `default:"sqlite:lockstep.db" help:"Where threads are kept: memory, sqlite:FILE, or nats://HOST (JetStream)."`
+	Store       string        `default:"sqlite:lockstep.db" help:"Where threads are kept: memory, sqlite:FILE, postgres://USER:PASSWORD@HOST/DATABASE, or nats://HOST (JetStream)."`
 	Retain      time.Duration `help:"Forget threads that nothing was appended to for this long, such as 720h; 0 keeps them." placeholder:"TIME"`
 	RetainRuns  int           `help:"Keep at least this many runs of a thread apart and condense older ones; 0 keeps all." placeholder:"N"`
 	Linger      string        `default:"10s" help:"How long a run that was posted to be attached to goes on while nobody watches it: a time, 0 for not at all, or forever."`
@@ -39,12 +40,13 @@ type serveCmd struct {
 func (serveCmd) Help() string {
 	return `Serves the agents of --agents, else the demo agents. Threads are kept in a file, lockstep.db unless --store
 names another: they survive restarts and crashes. One process at a time has it.
-Several processes share nats://HOST:PORT (docs/operations.md).
+Several processes share a PostgreSQL database or a NATS server (docs/operations.md).
 
 Example:
 
     lockstep serve --addr 127.0.0.1:8888 --model scripted --store memory
     lockstep serve --agents agents.yaml
+    LOCKSTEP_STORE=postgres://lockstep:PASSWORD@db.example/lockstep lockstep serve
     OPENAI_BASE_URL=http://127.0.0.1:11434/v1 lockstep serve --model openai:qwen3
 
 Without --model: openai where OPENAI_API_KEY or OPENAI_BASE_URL is set (name
@@ -120,19 +122,23 @@ func openStore(ctx context.Context, log *slog.Logger, s string) (thread.Store, f
 			return nil, nil, fmt.Errorf("--store %s: %w", s, err)
 		}
 		return store, store.Close, nil
-	case kind == "nats" || kind == "tls":
-		store, err := nats.Open(ctx, s, &nats.Options{Logger: log})
+	case kind == "postgres" || kind == "postgresql":
+		store, err := postgres.Open(ctx, s, &postgres.Options{Logger: log})
 		if err != nil {
 			return nil, nil, fmt.Errorf("--store: %w", err) // which shows no password
 		}
 		return store, store.Close, nil
-	case kind == "postgres":
-		return nil, nil, fmt.Errorf("--store %s: this version has no %s store yet; use sqlite:FILE or memory", s, kind)
+	case kind == "nats" || kind == "tls":
+		store, err := nats.Open(ctx, s, &nats.Options{Logger: log})
+		if err != nil {
+			return nil, nil, fmt.Errorf("--store: %w", err)
+		}
+		return store, store.Close, nil
 	}
 	if scheme, _, ok := strings.Cut(s, "://"); ok {
 		s = scheme + "://…" // there may be a password behind it
 	}
-	return nil, nil, fmt.Errorf("--store %q: want memory or sqlite:FILE, or nats://…", s)
+	return nil, nil, fmt.Errorf("--store %q: want memory, sqlite:FILE, postgres://USER:PASSWORD@HOST/DATABASE or nats://HOST", s)
 }
 
 // shutdownTime is how long running runs get to write their terminal events, and
