@@ -4,7 +4,11 @@ import (
 	"testing"
 
 	natsserver "github.com/nats-io/nats-server/v2/server"
+
+	"github.com/lockstep-go/lockstep/internal/pgtest"
 )
+
+func TestSeveralProcessesOnPostgreSQL(t *testing.T) { severalProcesses(t, pgtest.URL(t)) }
 
 func TestSeveralProcessesOnNATS(t *testing.T) {
 	srv, err := natsserver.NewServer(&natsserver.Options{Host: "127.0.0.1", Port: -1, JetStream: true, StoreDir: t.TempDir(), NoSigs: true})
