@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"strings"
 	"syscall"
 
 	"github.com/alecthomas/kong"
@@ -78,7 +79,9 @@ func run(ctx context.Context, args []string, io std) int {
 	case err == nil:
 		return 0
 	case errors.As(err, &usage):
-		fmt.Fprintln(io.err, "lockstep:", err)
+		for line := range strings.SplitSeq(err.Error(), "\n") { // a mistake a line
+			fmt.Fprintln(io.err, "lockstep:", line)
+		}
 		return exitUsage
 	default:
 		fmt.Fprintln(io.err, "lockstep:", plain(err))

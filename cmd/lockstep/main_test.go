@@ -256,7 +256,7 @@ func TestChooseModel(t *testing.T) {
 		{"azure:d", nil, "AZURE_OPENAI_ENDPOINT"},
 		{"foundry:d", nil, "FOUNDRY_PROJECT_ENDPOINT"},
 		{"scripted:x", nil, "takes no name"},
-		{"magic", nil, "magic"},
+		{"magic", nil, "want scripted, openai:NAME"},
 	} {
 		t.Run(c.flag+c.want, func(t *testing.T) {
 			for k, v := range c.env {
