@@ -70,7 +70,12 @@ func run(ctx context.Context, args []string, io std) int {
 		return code
 	}
 	if err != nil {
-		fmt.Fprintf(io.err, "lockstep: %v (try lockstep --help)\n", err)
+		help := "lockstep --help"
+		var bad *kong.ParseError
+		if errors.As(err, &bad) && bad.Context != nil && bad.Context.Selected() != nil {
+			help = "lockstep " + bad.Context.Selected().Name + " --help"
+		}
+		fmt.Fprintf(io.err, "lockstep: %s (try %s)\n", printable(err.Error(), false), help)
 		return exitUsage
 	}
 	err = k.Run()

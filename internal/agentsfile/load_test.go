@@ -278,6 +278,14 @@ func TestSchemaFile(t *testing.T) {
 	}
 }
 
+// The example that the README serves.
+func TestExample(t *testing.T) {
+	list, err := Load("../../examples/agents.yaml", nil)
+	if err != nil || len(list) == 0 {
+		t.Errorf("%d agents: %v", len(list), err)
+	}
+}
+
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(full))
 	f.Add([]byte("agents: {a: {tools: {t: {result: 1}}}}"))
