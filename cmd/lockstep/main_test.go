@@ -139,7 +139,16 @@ func TestUsage(t *testing.T) {
 		code int
 		err  string
 	}{
+		{nil, exitUsage, "(try lockstep --help)"},
 		{[]string{"nonsense"}, exitUsage, "nonsense"},
+		{[]string{"version", "more"}, exitUsage, "unexpected argument more (try lockstep version --help)"},
+		{[]string{"chat", nobody, "--message", "hi"}, exitUsage, "unknown flag --message (try lockstep chat --help)"},
+		{[]string{"replay"}, exitUsage, `expected "<file>" (try lockstep replay --help)`},
+		{[]string{"verify"}, exitUsage, "(try lockstep verify --help)"},
+		{[]string{"record"}, exitUsage, "(try lockstep record --help)"},
+		{[]string{"serve", "--addr"}, exitUsage, "(try lockstep serve --help)"},
+		{[]string{"serve", "--retain", "-1h"}, exitUsage, "--retain"},
+		{[]string{"serve", "--store", "nowhere"}, exitUsage, "--store"},
 		{[]string{"serve", "--model", "magic"}, exitUsage, "magic"},
 		{[]string{"serve", "--addr", "127.0.0.1:99999"}, exitUsage, "99999"},
 		{[]string{"serve", "--addr", "nonsense"}, exitUsage, "HOST:PORT"},
@@ -191,7 +200,7 @@ func TestUsage(t *testing.T) {
 		if code != 0 && strings.Count(errs.String(), "\n") != 1 {
 			t.Errorf("%v: not one line: %s", c.args, errs.String())
 		}
-		if strings.Contains(c.args[len(c.args)-1], "help") && !strings.Contains(out.String(), "Example:") {
+		if len(c.args) > 0 && strings.Contains(c.args[len(c.args)-1], "help") && !strings.Contains(out.String(), "Example:") {
 			t.Errorf("%v shows no example: %s", c.args, out.String())
 		}
 	}
@@ -258,7 +267,7 @@ func TestChooseModel(t *testing.T) {
 		{"azure:d", nil, "AZURE_OPENAI_ENDPOINT"},
 		{"foundry:d", nil, "FOUNDRY_PROJECT_ENDPOINT"},
 		{"scripted:x", nil, "takes no name"},
-		{"magic", nil, "magic"},
+		{"magic", nil, "want scripted, openai:NAME"},
 	} {
 		t.Run(c.flag+c.want, func(t *testing.T) {
 			for k, v := range c.env {

@@ -91,14 +91,17 @@ func (c serveCmd) agents(standard demo.Provider) ([]served, error) {
 		}
 		return out, nil
 	}
-	list, err := agentsfile.Load(c.Agents)
+	list, err := agentsfile.Load(c.Agents, func(model string) error {
+		if _, _, err := chooseModel(model); err != nil {
+			return fmt.Errorf("%q: %w", model, err)
+		}
+		return nil
+	})
 	if err != nil {
 		return nil, err
 	}
 	for _, a := range list {
-		at := func(err error) error {
-			return &agentsfile.Error{File: c.Agents, Line: a.Line, Key: a.Key, Reason: err.Error()}
-		}
+		at := func(err error) error { return a.Fault(err) }
 		provider := standard
 		if a.Model != "" {
 			if provider, _, err = chooseModel(a.Model); err != nil {
@@ -152,7 +155,10 @@ func (c serveCmd) Run(ctx context.Context, io std) error {
 	log := slog.New(slog.NewTextHandler(io.err, nil))
 	provider, model, err := chooseModel(c.Model)
 	if err != nil {
-		return usageError{err}
+		if c.Model == "" {
+			return usageError{fmt.Errorf("--model: %w", err)}
+		}
+		return usageError{fmt.Errorf("--model %q: %w", c.Model, err)}
 	}
 	token := ""
 	if c.Token != nil {
@@ -187,21 +193,27 @@ func (c serveCmd) Run(ctx context.Context, io std) error {
 		Logger: log, Metrics: counts, Retention: thread.Retention{Age: c.Retain, Runs: c.RetainRuns},
 	})
 	host := server.NewHost(playground.Home())
+	var wrong []error // all of it at once
 	for _, a := range agents {
 		a.config.Logger = log // what tools fail of
 		made, err := a.provider(a.config)
 		if err != nil {
-			return usageError{a.at(err)}
+			wrong = append(wrong, a.at(err))
+			continue
 		}
 		h, err := server.New(made, &server.Options{State: a.state, Threads: threads, Logger: log, Linger: linger})
 		if err != nil {
-			return usageError{a.at(err)}
+			wrong = append(wrong, a.at(err))
+			continue
 		}
 		for _, path := range a.paths {
 			if err := host.Handle(path, h); err != nil {
-				return usageError{a.at(err)}
+				wrong = append(wrong, a.at(err))
 			}
 		}
+	}
+	if err := errors.Join(wrong...); err != nil {
+		return usageError{err}
 	}
 
 	mux := http.NewServeMux()
