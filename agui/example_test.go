@@ -151,3 +151,100 @@ func ExampleCompact() {
 	// {"type":"TEXT_MESSAGE_CONTENT","messageId":"m","delta":"Hello"}
 	// {"type":"STATE_SNAPSHOT","snapshot":{"n":2}}
 }
+
+// What a client holds after some events, in one call. A patch that does not apply
+// is left out and told.
+func ExampleReduce() {
+	after, errs := agui.Reduce(agui.Reduction{State: jsondoc.MustParse(`{"n":1}`)}, []agui.Event{
+		&agui.RunStarted{ThreadID: "t", RunID: "r"},
+		&agui.StateDelta{Delta: jsondoc.Patch{{Op: "replace", Path: "/n", Value: jsondoc.Int(2)}}},
+		&agui.StateDelta{Delta: jsondoc.Patch{{Op: "remove", Path: "/m"}}},
+		&agui.ToolCallStart{ToolCallID: "c", ToolCallName: "pick_color"},
+		&agui.ToolCallEnd{ToolCallID: "c"},
+		&agui.RunFinished{ThreadID: "t", RunID: "r"},
+	})
+	fmt.Println(after.State, after.PendingToolCallIDs, after.Messages[0].ToolCalls[0].Function.Name)
+	fmt.Println(errs)
+	// Output:
+	// {"n":2} [c] pick_color
+	// [agui: STATE_DELTA: jsondoc: patch operation 0 (remove "/m"): there is no such place]
+}
+
+// A reader knows frames, not events: what a stream of anything else has in it.
+func ExampleNewReader() {
+	r := agui.NewReader(strings.NewReader(": a comment\n\nid: 7\nevent: ping\ndata: one\ndata: two\n\n"), nil)
+	for {
+		f, err := r.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Printf("%s %q\n", f.ID, f.Data)
+	}
+	// Output: 7 "one\ntwo"
+}
+
+// Chunks stand for a start, contents and an end.
+func ExampleExpander() {
+	var x agui.Expander
+	for _, chunk := range []agui.Event{
+		&agui.TextMessageChunk{MessageID: "m", Delta: new("Hel")},
+		&agui.TextMessageChunk{Delta: new("lo")},
+		&agui.RunFinished{ThreadID: "t", RunID: "r"},
+	} {
+		events, err := x.Expand(nil, chunk)
+		if err != nil {
+			fmt.Println(err)
+		}
+		for _, e := range events {
+			fmt.Println(e.EventType())
+		}
+	}
+	// Output:
+	// TEXT_MESSAGE_START
+	// TEXT_MESSAGE_CONTENT
+	// TEXT_MESSAGE_CONTENT
+	// TEXT_MESSAGE_END
+	// RUN_FINISHED
+}
+
+// What clients before 1.0 do not know is changed or left out for them.
+func ExampleRespell() {
+	cancelled := &agui.RunFinished{ThreadID: "t", RunID: "r", Outcome: &agui.Outcome{Type: agui.OutcomeCancelled}}
+	old, ok := agui.Respell(cancelled, agui.VersionFor(""))
+	fmt.Println(old.(*agui.RunFinished).Outcome.Type, ok)
+	_, ok = agui.Respell(&agui.SubagentFinished{}, agui.VersionFor(""))
+	fmt.Println(ok)
+	// Output:
+	// success true
+	// false
+}
+
+// Clients see a fixed text unless code decided otherwise.
+func ExampleRunErrorFor() {
+	reason := errors.New("dial tcp 192.0.2.7:5432: connection refused")
+	fmt.Println(agui.RunErrorFor(reason).Message)
+	told := agui.RunErrorFor(agui.NewError("example:closed", "The shop is closed.", reason))
+	fmt.Println(told.Code, "|", told.Message)
+	// Output:
+	// The run failed because of an internal error.
+	// example:closed | The shop is closed.
+}
+
+// What a client posts. An error says which member is wrong.
+func ExampleDecodeInput() {
+	in, err := agui.DecodeInput([]byte(`{"threadId":"t","runId":"r","state":{"n":9007199254740993},"messages":[{"id":"m","role":"user","content":"Hi"}]}`), nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(in.Messages[0].Content.Text(), in.State)
+	_, err = agui.DecodeInput([]byte(`{"threadId":"t","runId":7}`), nil)
+	fmt.Println(err)
+	// Output:
+	// Hi {"n":9007199254740993}
+	// agui: JSON: must be a string, not a number at "/runId" (byte 24)
+}

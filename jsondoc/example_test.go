@@ -93,3 +93,47 @@ func ExampleValue_At() {
 	fmt.Println(v, ok)
 	// Output: 1 true
 }
+
+// A pointer is made of tokens, whatever they contain.
+func ExamplePath() {
+	doc := jsondoc.MustParse(`{"a/b":{"~":[1,2]}}`)
+	at := jsondoc.Path("a/b", "~", "1")
+	fmt.Println(at)
+	v, ok := doc.At(at)
+	fmt.Println(v, ok)
+	// Output:
+	// /a~1b/~0/1
+	// 2 true
+}
+
+// Patches come from outside: what is no patch is told with its place.
+func ExampleParsePatch() {
+	_, err := jsondoc.ParsePatch([]byte(`[{"op":"add","path":"/a","value":null},{"op":"put","path":"/b"}]`))
+	fmt.Println(err)
+	// Output: jsondoc: patch operation 1 (put "/b"): unknown operation "put"
+}
+
+// Bytes in, bytes out: members that the patch does not touch keep their spelling.
+func ExamplePatch_ApplyBytes() {
+	patch := jsondoc.Patch{{Op: "replace", Path: "/n", Value: jsondoc.Int(2)}}
+	out, err := patch.ApplyBytes([]byte(`{"n":1,"other":{ "caf\u00e9": 1.50e+3 }}`), nil)
+	fmt.Println(string(out), err)
+	// Output: {"n":2,"other":{ "caf\u00e9": 1.50e+3 }} <nil>
+}
+
+// Documents are made of values. Numbers keep their digits, and are compared by
+// what they say.
+func ExampleObject() {
+	v := jsondoc.Object(
+		jsondoc.Member{Name: "title", Value: jsondoc.String("Soup")},
+		jsondoc.Member{Name: "steps", Value: jsondoc.Array(jsondoc.String("boil"), jsondoc.Null)},
+	)
+	fmt.Println(v, v.Kind())
+	n, err := jsondoc.Number("9007199254740993.10") // digit for digit
+	fmt.Println(n, err)
+	fmt.Println(jsondoc.Equal(jsondoc.MustParse("1.0"), jsondoc.Int(1)))
+	// Output:
+	// {"title":"Soup","steps":["boil",null]} object
+	// 9007199254740993.10 <nil>
+	// true
+}
