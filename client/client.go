@@ -215,7 +215,7 @@ func (c *Client) stream(ctx context.Context, r request) (*watched, error) {
 	if media = strings.TrimSpace(media); !strings.EqualFold(media, "text/event-stream") {
 		res.Body.Close()
 		cancel(nil)
-		return nil, &notEventsError{media: media}
+		return nil, &NotEventsError{ContentType: media}
 	}
 	return &watched{body: res.Body, cancel: cancel}, nil
 }

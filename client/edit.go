@@ -125,7 +125,12 @@ func (t *Thread) patch(ctx context.Context, media string, body []byte, base stri
 // are never taken back. The error is a [*ConflictError] while a run is active or
 // a proposal is open, and where nothing is left.
 func (t *Thread) Undo(ctx context.Context) (Edited, error) {
-	return t.change(ctx, request{method: http.MethodPost, path: []string{"threads", t.id, "undo"}})
+	done, err := t.change(ctx, request{method: http.MethodPost, path: []string{"threads", t.id, "undo"}})
+	var refused *ConflictError
+	if errors.As(err, &refused) {
+		refused.undo = true
+	}
+	return done, err
 }
 
 // change sends a request that changes the state, and reads the thread up to

@@ -52,10 +52,17 @@ func newHTTPError(res *http.Response, body []byte) *HTTPError {
 	return e
 }
 
-// Error names the status and what the server said.
+// maxSaid is how much of a body is part of the error's text.
+const maxSaid = 300
+
+// Error names the status and what the server said; of another server's body, the
+// beginning.
 func (e *HTTPError) Error() string {
 	s := fmt.Sprintf("the server answered %d %s", e.Status, http.StatusText(e.Status))
 	said := strings.TrimSpace(e.Body)
+	if len(said) > maxSaid { // mostly a web page
+		said = strings.ToValidUTF8(said[:maxSaid], "") + "…"
+	}
 	if len(e.Problems) > 0 {
 		var lines []string
 		for _, p := range e.Problems {
@@ -105,11 +112,15 @@ type ConflictError struct {
 	State    jsondoc.Value
 
 	answer *HTTPError
+	undo   bool
 }
 
-// Error names the reason and the places.
+// Error names what was not done, the reason and the places.
 func (e *ConflictError) Error() string {
 	s := "the edit was not made: " + e.Reason
+	if e.undo {
+		s = "nothing was taken back: " + e.Reason
+	}
 	for i, c := range e.Conflicts {
 		s += map[bool]string{true: ": ", false: ", "}[i == 0] + strconv.Quote(string(c.Path))
 	}
@@ -160,14 +171,19 @@ func ConflictFrom(e agui.Event) (report ConflictReport, ok bool) {
 	return report, true
 }
 
-// notEventsError is an answer that is no stream of events.
-type notEventsError struct{ media string }
+// NotEventsError is a successful answer that is no stream of events, such as a
+// web page's: what is at the address is most likely no agent.
+type NotEventsError struct {
+	ContentType string // without parameters; empty where there is none
+}
 
-func (e *notEventsError) Error() string {
-	if e.media == "" {
-		e.media = "nothing"
+// Error says what came instead.
+func (e *NotEventsError) Error() string {
+	what := e.ContentType
+	if what == "" {
+		what = "no content type"
 	}
-	return "client: the server answered with " + e.media + " and not with text/event-stream; is that an AG-UI endpoint?"
+	return "the server answered with " + what + " and not with text/event-stream; is that an AG-UI endpoint?"
 }
 
 // errNoPositions says that a stream is not one of a Lockstep server's thread.
@@ -177,7 +193,7 @@ var errNoPositions = fmt.Errorf("client: %d events came and none had a position:
 // it is an AG-UI server of another make.
 func noRoute(err error) bool {
 	var status *HTTPError
-	var other *notEventsError
+	var other *NotEventsError
 	if errors.As(err, &status) {
 		switch status.Status {
 		case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented:
@@ -204,7 +220,7 @@ func final(err error) bool {
 		decode   *agui.DecodeError
 		sequence *agui.SequenceError
 		limit    *agui.LimitError
-		other    *notEventsError
+		other    *NotEventsError
 	)
 	return errors.As(err, &decode) || errors.As(err, &sequence) || errors.As(err, &limit) || errors.As(err, &other) || errors.Is(err, errNoPositions)
 }

@@ -46,11 +46,11 @@ type posting struct {
 // up again where a Lockstep server is at its other end; without
 // RunOptions.Attach the run has been stopped by then, and its end is what comes.
 //
-// The sequence ends after its first error: *HTTPError, *RunError (its event was
-// yielded before), an error that is agui.ErrIncomplete where the end was not
-// seen, or one of transport or protocol. A patch that does not apply is not an
-// error: the state stays, and the next snapshot mends it. Breaking out closes
-// the connection, which stops the run unless Attach is set.
+// The sequence ends after its first error: *HTTPError, *NotEventsError, *RunError
+// (its event was yielded before), an error that is agui.ErrIncomplete where the
+// end was not seen, or one of transport or protocol. A patch that does not apply
+// is not an error: the state stays, and the next snapshot mends it. Breaking out
+// closes the connection, which stops the run unless Attach is set.
 func (t *Thread) Run(ctx context.Context, o *RunOptions) iter.Seq2[agui.Event, error] {
 	p := &posting{}
 	if o != nil {

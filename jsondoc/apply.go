@@ -38,9 +38,9 @@ type PatchError struct {
 
 func (e *PatchError) Error() string {
 	if e.Index < 0 {
-		return "jsondoc: patch: " + e.Reason
+		return "patch: " + e.Reason
 	}
-	return fmt.Sprintf("jsondoc: patch operation %d (%s %s): %s",
+	return fmt.Sprintf("patch operation %d (%s %s): %s",
 		e.Index, clip(e.Op), strconv.Quote(clip(string(e.Path))), e.Reason)
 }
 

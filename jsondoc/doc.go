@@ -31,6 +31,12 @@
 // documents that went through a JavaScript client. The order of members is never
 // a difference.
 //
+// # Errors
+//
+// What is wrong with a document or a patch is said without this package's name in
+// front, as encoding/json does it: such texts are meant for whoever wrote the
+// document, and reach people and models through answers, logs and tools' results.
+//
 // # Cost
 //
 // Changing one place copies the containers on the way to it, of large ones a few

@@ -27,7 +27,7 @@ func ExamplePatch_Apply() {
 	fmt.Println(doc)
 	// Output:
 	// {"title":"Lentil soup","steps":["boil","serve"]} <nil>
-	// jsondoc: patch operation 1 (replace "/steps/7"): "7" is no index of an array of 1 items
+	// patch operation 1 (replace "/steps/7"): "7" is no index of an array of 1 items
 	// {"title":"Soup","steps":["boil"]}
 }
 
@@ -73,7 +73,7 @@ func ExampleParse() {
 	fmt.Println(err)
 	// Output:
 	// {"id":9007199254740993,"a":1.0} <nil>
-	// jsondoc: member "name" appears twice at byte 25 in "/user/name"
+	// member "name" appears twice at byte 25 in "/user/name"
 }
 
 func ExampleFrom() {

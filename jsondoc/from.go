@@ -29,7 +29,7 @@ import (
 func From(v any) (Value, error) {
 	x, err := convert(reflect.ValueOf(v), 0)
 	if err != nil {
-		return Value{}, fmt.Errorf("jsondoc: %w", err)
+		return Value{}, err
 	}
 	return x, nil
 }
@@ -48,7 +48,7 @@ func MustFrom(v any) Value {
 // would leave into as it is. A *Value gets v itself.
 func (v Value) Decode(into any) error {
 	if v.n == nil {
-		return errors.New("jsondoc: there is no value to decode")
+		return errors.New("there is no value to decode")
 	}
 	if p, ok := into.(*Value); ok && p != nil {
 		*p = v

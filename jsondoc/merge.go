@@ -50,7 +50,7 @@ type ConflictError struct {
 
 func (e *ConflictError) Error() string {
 	c := e.Conflicts[0]
-	return fmt.Sprintf("jsondoc: merge refused: %d places were changed on both sides, the first is %q",
+	return fmt.Sprintf("merge refused: %d places were changed on both sides, the first is %q",
 		len(e.Conflicts), clip(string(c.Path)))
 }
 

@@ -47,7 +47,7 @@ func (e *SyntaxError) Error() string {
 	if e.Path != "" {
 		where = " in " + strconv.Quote(clip(string(e.Path)))
 	}
-	return fmt.Sprintf("jsondoc: %s at byte %d%s", e.Reason, e.Offset, where)
+	return fmt.Sprintf("%s at byte %d%s", e.Reason, e.Offset, where)
 }
 
 // Parse reads one JSON document (RFC 8259), with white space around it and

@@ -19,15 +19,15 @@ func ParsePointer(s string) (Pointer, error) {
 		return "", nil
 	}
 	if s[0] != '/' {
-		return "", fmt.Errorf("jsondoc: pointer %q must be empty or start with /", clip(s))
+		return "", fmt.Errorf("pointer %q must be empty or start with /", clip(s))
 	}
 	for i := 0; i < len(s); i++ {
 		if s[i] == '~' && (i+1 == len(s) || s[i+1] != '0' && s[i+1] != '1') {
-			return "", fmt.Errorf("jsondoc: pointer %q: ~ at byte %d must be followed by 0 or 1", clip(s), i)
+			return "", fmt.Errorf("pointer %q: ~ at byte %d must be followed by 0 or 1", clip(s), i)
 		}
 	}
 	if !utf8.ValidString(s) {
-		return "", fmt.Errorf("jsondoc: pointer %q is not UTF-8", clip(s))
+		return "", fmt.Errorf("pointer %q is not UTF-8", clip(s))
 	}
 	return Pointer(s), nil
 }
@@ -163,17 +163,17 @@ func (v Value) At(p Pointer) (Value, bool) {
 // name an item, or be the length or "-", which append. x must not be absent.
 func (v Value) SetAt(p Pointer, x Value) (Value, error) {
 	if x.n == nil {
-		return Value{}, fmt.Errorf("jsondoc: set %q: the value is absent", clip(string(p)))
+		return Value{}, fmt.Errorf("set %q: the value is absent", clip(string(p)))
 	}
 	if _, err := ParsePointer(string(p)); err != nil {
 		return Value{}, err
 	}
 	if strings.Count(string(p), "/")+int(x.n.height) > hardMaxDepth {
-		return Value{}, fmt.Errorf("jsondoc: set %q: nested too deep", clip(string(p)))
+		return Value{}, fmt.Errorf("set %q: nested too deep", clip(string(p)))
 	}
 	r, err := v.setAt(p, x)
 	if err != nil {
-		return Value{}, fmt.Errorf("jsondoc: set %q: %w", clip(string(p)), err)
+		return Value{}, fmt.Errorf("set %q: %w", clip(string(p)), err)
 	}
 	return r, nil
 }

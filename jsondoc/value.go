@@ -110,7 +110,7 @@ func Int(n int64) Value {
 // (RFC 8259 section 6: no leading zeros or plus, no NaN, no white space).
 func Number(text string) (Value, error) {
 	if scanNumber(text) != len(text) || text == "" {
-		return Value{}, fmt.Errorf("jsondoc: %q is not a JSON number", clip(text))
+		return Value{}, fmt.Errorf("%q is not a JSON number", clip(text))
 	}
 	return numberValue(strings.Clone(text)), nil
 }

@@ -2,6 +2,7 @@ package server
 
 import (
 	"errors"
+	"fmt"
 	"mime"
 	"net/http"
 	"strings"
@@ -81,7 +82,7 @@ func patchProblem(err error) problem {
 	if errors.As(err, &syntax) {
 		return problem{Path: string(syntax.Path), Message: syntax.Reason, Offset: int(syntax.Offset)}
 	}
-	return problem{Message: strings.TrimPrefix(err.Error(), "jsondoc: ")}
+	return problem{Message: err.Error()}
 }
 
 // undo answers POST P/threads/{id}/undo.
@@ -148,8 +149,8 @@ func (h *Handler) refuseEdit(w http.ResponseWriter, r *http.Request, err error) 
 // editProblem says which operation does not apply, and why.
 func editProblem(err error) problem {
 	var apply *jsondoc.PatchError
-	if errors.As(err, &apply) {
-		return problem{Path: string(apply.Path), Message: apply.Error()}
+	if errors.As(err, &apply) && apply.Index >= 0 {
+		return problem{Path: string(apply.Path), Message: fmt.Sprintf("operation %d (%s): %s", apply.Index, apply.Op, apply.Reason)}
 	}
 	return problem{Message: err.Error()}
 }

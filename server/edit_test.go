@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -267,6 +268,7 @@ func TestPatchRefused(t *testing.T) {
 			if status != c.status {
 				t.Fatalf("%d, want %d: %s", status, c.status, text)
 			}
+			ownWords(t, text)
 			got := decode(t, text)
 			path := "nowhere"
 			if len(got.Errors) > 0 && got.Errors[0].Message != "" {
@@ -284,6 +286,17 @@ func TestPatchRefused(t *testing.T) {
 				t.Errorf("%s %s became %s %s", before.Position, before.State, after.Position, after.State)
 			}
 		})
+	}
+}
+
+// packageName finds an error's package, which tells a client nothing.
+var packageName = regexp.MustCompile(`\b(jsondoc|jsonstream|agui|tool|agent|state|run|thread|server|schema|memory|sqlite): `)
+
+// ownWords demands that an answer is worded for people who do not know the code.
+func ownWords(t *testing.T, text string) {
+	t.Helper()
+	if m := packageName.FindString(text); m != "" {
+		t.Errorf("the answer names a package, %q: %s", m, text)
 	}
 }
 

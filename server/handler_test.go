@@ -110,6 +110,7 @@ func TestBadInput(t *testing.T) {
 			if status != c.status {
 				t.Fatalf("status %d, want %d: %s", status, c.status, text)
 			}
+			ownWords(t, text)
 			var answer struct {
 				Errors []struct{ Path, Message string }
 			}

@@ -94,6 +94,18 @@ func TestSchemas(t *testing.T) {
 	if got := s.Initial().String(); got != `{"items":[],"extra":{}}` {
 		t.Errorf("initial %s", got)
 	}
+	// Closed, nothing may be beside what the types have; a map keeps its freedom.
+	closed := ClosedSchemaFor[doc]()
+	for doc, place := range map[string]string{
+		`{"items":[{"name":"a","tags":[]}],"extra":{"any":1}}`: "",
+		`{"items":[],"mine":1}`:                                "mine",
+		`{"items":[{"name":"a","tags":[],"mine":1}]}`:          "/items/0",
+	} {
+		err := closed.Validate(jsondoc.MustParse(doc))
+		if (err == nil) != (place == "") || err != nil && !strings.Contains(err.Error(), place) {
+			t.Errorf("%s: %v, want one at %q", doc, err, place)
+		}
+	}
 	// The short form and JSON Schema itself, told apart.
 	for text, want := range map[string]string{
 		`{"recipe":{"type":"object"}}`:                                                                       `{"recipe":{}}`,
@@ -192,7 +204,7 @@ func TestEdit(t *testing.T) {
 }
 
 func TestConfirmationStrategies(t *testing.T) {
-	p := Proposal{Tool: "update", Arguments: jsondoc.MustParse(`{"recipe":{"title":"Stew"},"steps":[1,2]}`)}
+	p := Proposal{Tool: "update", Changes: true, Arguments: jsondoc.MustParse(`{"recipe":{"title":"Stew"},"steps":[1,2]}`)}
 	for _, c := range []struct {
 		s    ConfirmationStrategy
 		want string
@@ -204,6 +216,20 @@ func TestConfirmationStrategies(t *testing.T) {
 		}
 		if c.s.Approved(p) == "" || c.s.Rejected(p) == "" {
 			t.Errorf("%T says nothing after the decision", c.s)
+		}
+	}
+	// A call that proposes no change is not asked about as if it did.
+	mail := Proposal{Tool: "send_mail"}
+	for _, c := range []struct {
+		s                      ConfirmationStrategy
+		prompt, done, rejected string
+	}{
+		{DefaultConfirmation{}, "Run send_mail?", "send_mail has run.", "send_mail was not run. What should I do instead?"},
+		{ConfirmationTexts{}, "Run send_mail?", "", ""},
+		{ConfirmationTexts{Ask: "Send it?", No: "Not sent."}, "Send it?", "", "Not sent."},
+	} {
+		if p, d, r := c.s.Prompt(mail), c.s.Approved(mail), c.s.Rejected(mail); p != c.prompt || d != c.done || r != c.rejected {
+			t.Errorf("%+v: %q, %q, %q", c.s, p, d, r)
 		}
 	}
 }

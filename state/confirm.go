@@ -17,14 +17,26 @@ type ConfirmationStrategy interface {
 	Rejected(p Proposal) string
 }
 
-// DefaultConfirmation fits any agent.
+// DefaultConfirmation fits any agent. It speaks of changes only where the proposal
+// has some; of any other call, such as one that sends a mail, it names the tool.
 type DefaultConfirmation struct{}
 
 func (DefaultConfirmation) Prompt(p Proposal) string {
+	if !p.Changes {
+		return "Run " + p.Tool + "?"
+	}
 	return "Approve the changes that " + p.Tool + " proposes?"
 }
-func (DefaultConfirmation) Approved(Proposal) string { return "The changes have been made." }
-func (DefaultConfirmation) Rejected(Proposal) string {
+func (DefaultConfirmation) Approved(p Proposal) string {
+	if !p.Changes {
+		return p.Tool + " has run."
+	}
+	return "The changes have been made."
+}
+func (DefaultConfirmation) Rejected(p Proposal) string {
+	if !p.Changes {
+		return p.Tool + " was not run. What should I do instead?"
+	}
 	return "Nothing has been changed. What should I do instead?"
 }
 

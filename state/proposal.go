@@ -21,6 +21,10 @@ type Proposal struct {
 	// Patch is what the call changed by itself before it was decided (MapCall,
 	// From(ctx).Update), on the state of then.
 	Patch jsondoc.Patch
+	// Changes says that the call proposes a change of the state: it predicts
+	// some of it, or has a Patch. What it is about else, nobody can see before
+	// it runs.
+	Changes bool
 	// Edited has, by JSON Pointer, what people made of the predicted values
 	// while they waited (Model.Amend); absent where nobody did.
 	Edited jsondoc.Value
@@ -87,6 +91,7 @@ func (s *Session) proposal(c *call) Proposal {
 		}
 		p.Patch = Change(s.doc.State, doc)
 	}
+	p.Changes = len(c.fields) > 0 || len(p.Patch) > 0
 	return p
 }
 

@@ -9,7 +9,7 @@ import (
 )
 
 // Schema is a JSON Schema for the state, compiled and immutable. Make one with
-// SchemaFor, ParseSchema or MustParseSchema; nil accepts everything.
+// SchemaFor, ClosedSchemaFor, ParseSchema or MustParseSchema; nil accepts everything.
 type Schema = schema.Schema
 
 // SchemaError says how a document breaks its schema: each place as a JSON
@@ -25,13 +25,25 @@ type SchemaError = schema.Error
 //
 //	func (Level) Enum() []string { return []string{"Beginner", "Advanced"} }
 //
-// Members that T does not have are allowed. For everything else that JSON Schema
-// can say there is ParseSchema. SchemaFor panics on a type that has no JSON form, which is a
-// fault of the program.
+// Members that T does not have are allowed, since a page may keep some of its own
+// in the state; ClosedSchemaFor refuses them. For everything else that JSON Schema
+// can say there is ParseSchema. SchemaFor panics on a type that has no JSON form,
+// which is a fault of the program.
 func SchemaFor[T any]() *Schema {
 	s, err := schema.ForOpen(reflect.TypeFor[T]())
 	if err != nil {
 		panic("state: SchemaFor: " + err.Error())
+	}
+	return s
+}
+
+// ClosedSchemaFor is SchemaFor without room for members that T, or a type in it,
+// does not have: a run that posts one, a PATCH that adds one and a tool whose
+// result has one are refused, and so is what a mistyped name would have added.
+func ClosedSchemaFor[T any]() *Schema {
+	s, err := schema.For(reflect.TypeFor[T]())
+	if err != nil {
+		panic("state: ClosedSchemaFor: " + err.Error())
 	}
 	return s
 }

@@ -33,6 +33,9 @@ func TestT5ApprovalWithoutState(t *testing.T) {
 			if got := asked.shape(); got != "RUN_STARTED TEXT_MESSAGE_START TEXT_MESSAGE_CONTENT TEXT_MESSAGE_END TOOL_CALL_START TOOL_CALL_END MESSAGES_SNAPSHOT RUN_FINISHED" {
 				t.Error(got)
 			}
+			if got := s.pending[0].Message; got != "Run remove?" {
+				t.Errorf("the question is %q", got)
+			}
 			s.prompt()
 			done := s.answer(c.payload)
 			done.wants(t, "success")

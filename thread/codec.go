@@ -36,6 +36,7 @@ var entryMembers = record.Members[Entry]{
 		record.Value("base", func(p *state.Proposal) *jsondoc.Value { return &p.Base }),
 		record.Value("edited", func(p *state.Proposal) *jsondoc.Value { return &p.Edited }),
 		record.Patch("patch", func(p *state.Proposal) *jsondoc.Patch { return &p.Patch }),
+		record.Bool("changes", func(p *state.Proposal) *bool { return &p.Changes }),
 		record.String("ask", func(p *state.Proposal) *string { return &p.Ask.ID }),
 		record.String("reason", func(p *state.Proposal) *string { return &p.Ask.Reason }),
 		record.String("message", func(p *state.Proposal) *string { return &p.Ask.Message }),

@@ -30,7 +30,7 @@ var storedEntry = thread.Entry{
 	Proposal: &state.Proposal{
 		Call: "call-1", Tool: "update_recipe", Arguments: jsondoc.MustParse(`{"z":null,"a":1.0}`),
 		Base: jsondoc.MustParse(`{"/recipe":null}`), Expires: time.UnixMilli(1764540600000).UTC(),
-		Edited: jsondoc.MustParse(`{"/recipe":{"a":1.0}}`), Patch: jsondoc.Patch{{Op: "remove", Path: "/old"}},
+		Edited: jsondoc.MustParse(`{"/recipe":{"a":1.0}}`), Patch: jsondoc.Patch{{Op: "remove", Path: "/old"}}, Changes: true,
 		Ask: state.Ask{
 			ID: "ask-1", Reason: "tool_call", Message: "Approve?", Schema: jsondoc.MustParse(`{"type":"object"}`),
 			Metadata: jsondoc.MustParse(`{"n":1e2}`), Confirm: "confirm-1", Placeholder: "result-1",
@@ -44,7 +44,7 @@ const storedText = `{"v":1,"n":18446744073709551615,"t":1764540000123,"run":"run
 	`"change":[{"op":"replace","path":"","value":{"b":1.50,"a":[1e400,-0,123456789012345678901234567890],"__proto__":null,"":{}}},` +
 	`{"op":"test","path":"/a~1b/~0","value":null},{"op":"move","from":"/q","path":"/x"},{"op":"copy","from":"/x","path":"/-"},{"op":"remove","path":"/"}],` +
 	`"lease":{"owner":"node-1","until":-1},` +
-	`"proposal":{"call":"call-1","tool":"update_recipe","args":{"z":null,"a":1.0},"base":{"/recipe":null},"edited":{"/recipe":{"a":1.0}},"patch":[{"op":"remove","path":"/old"}],` +
+	`"proposal":{"call":"call-1","tool":"update_recipe","args":{"z":null,"a":1.0},"base":{"/recipe":null},"edited":{"/recipe":{"a":1.0}},"patch":[{"op":"remove","path":"/old"}],"changes":true,` +
 	`"ask":"ask-1","reason":"tool_call","message":"Approve?","schema":{"type":"object"},"metadata":{"n":1e2},"confirm":"confirm-1","placeholder":"result-1",` +
 	`"expires":1764540600000},` +
 	`"settled":"call-0","answered":"ask-0","said":"resolved {}","approved":true,"started":"call-2","left":17,"undoes":"run-0","signal":{"kind":"stop","run":"run-3"},"floor":true,"revision":12}`

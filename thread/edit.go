@@ -49,7 +49,7 @@ type RefusedError struct {
 	View      jsondoc.Value
 }
 
-func (e *RefusedError) Error() string { return "thread: the edit was refused: " + e.Reason }
+func (e *RefusedError) Error() string { return "thread: the state stays as it is: " + e.Reason }
 
 // ReadOnlyError says that an edit was not made because it changes places that
 // clients may only read.

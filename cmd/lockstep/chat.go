@@ -35,6 +35,11 @@ func (chatCmd) Help() string {
 Where the agent asks before it does something, the answer is y, n, or e to
 change what it proposes.
 
+The exit code is 0 after :q, and on a terminal. Where a pipe ends without :q it is
+1 if the last message, edit or undo failed. It is 1 before the first line where
+nobody listens at the address, and 2 where that is no address. Whether an agent is
+there is seen with the first message.
+
 Example:
 
     lockstep chat http://127.0.0.1:8888/
@@ -42,6 +47,10 @@ Example:
 }
 
 func (c chatCmd) Run(ctx context.Context, io std) error {
+	u, err := checkURL(c.URL)
+	if err != nil {
+		return err
+	}
 	s := &chat{client: client.New(c.URL, &client.Options{Token: c.Token}), out: io.out}
 	s.thread = s.client.Thread(c.Thread)
 	if c.State != "" {
@@ -50,6 +59,11 @@ func (c chatCmd) Run(ctx context.Context, io std) error {
 			return usageError{fmt.Errorf("--state: %w", err)}
 		}
 		s.thread.SetState(v)
+	}
+	if err := reachable(ctx, u); ctx.Err() != nil {
+		return nil // interrupted, as at the prompt
+	} else if err != nil {
+		return err
 	}
 	in, err := newLines(io)
 	if err != nil {
@@ -111,10 +125,7 @@ func (s *chat) loop(ctx context.Context, known bool) error {
 				failed = s.say(ctx, &client.RunOptions{Text: line}) // "quit smoking, how?"
 				break
 			}
-			if s.in.interactive() {
-				return nil
-			}
-			return failed
+			return nil // whoever says goodbye has seen what failed
 		case ":help":
 			fmt.Fprintln(s.out, chatCmd{}.Help())
 		case ":state":
@@ -234,7 +245,7 @@ func (s *chat) undo(ctx context.Context) error {
 
 // failed tells of an error and returns it.
 func (s *chat) failed(err error) error {
-	fmt.Fprintf(s.out, "[Error: %s]\n", printable(err.Error(), false))
+	fmt.Fprintf(s.out, "[Error: %s]\n", plain(err))
 	return err
 }
 

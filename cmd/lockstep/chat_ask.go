@@ -66,7 +66,7 @@ func (s *chat) ask() (*client.RunOptions, error) {
 	for i, q := range list {
 		prompt := q.interrupt.Message
 		if prompt == "" {
-			prompt = "The agent proposes a change."
+			prompt = "The agent asks before it goes on."
 		}
 		fmt.Fprintln(s.out, printable(prompt, false))
 		if i == 0 {

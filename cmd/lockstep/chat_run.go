@@ -49,7 +49,7 @@ func (s *chat) run(ctx context.Context, o *client.RunOptions) error {
 	}
 	var said *client.RunError
 	if failed != nil && !errors.As(failed, &said) {
-		fmt.Fprintf(s.out, "[Error: %s]\n", printable(failed.Error(), false))
+		s.failed(failed)
 	}
 	return failed
 }

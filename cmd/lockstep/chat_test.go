@@ -60,7 +60,7 @@ func TestChatEditAndUndo(t *testing.T) {
 		"[Error: want a place and its value",
 		":undo\n[State Updated]\n",
 		"  /recipe/title stays: it was changed since",
-		"[Error: the edit was not made: nothing that the agent changed is left to undo]",
+		"[Error: nothing was taken back: nothing that the agent changed is left to undo]",
 	)
 }
 
@@ -200,7 +200,7 @@ data: {"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":{"type":"inter
 	}))
 	defer srv.Close()
 	out := talk(t, 0, srv.URL, `--state {"a":1}`, `:edit /b "x"`, "hello", "n", "maybe")
-	wantIn(t, out, "[Edit goes out with the next message]\n  /b: \"x\" (new)\n", "hello", "[Run Paused]", "The agent proposes a change.", "Approve? [y/n]: n\n", "[Run Paused]", "Approve? [y/n]: maybe\nAnswer y or n.\n", "Approve? [y/n]: ")
+	wantIn(t, out, "[Edit goes out with the next message]\n  /b: \"x\" (new)\n", "hello", "[Run Paused]", "The agent asks before it goes on.", "Approve? [y/n]: n\n", "[Run Paused]", "Approve? [y/n]: maybe\nAnswer y or n.\n", "Approve? [y/n]: ")
 	if len(posted) != 2 || posted[0].State.String() != `{"a":1,"b":"x"}` || len(posted[1].Resume) != 1 || posted[1].Resume[0].Payload.String() != `{"approved":false}` {
 		t.Errorf("%d posts", len(posted))
 	}

@@ -120,8 +120,7 @@ func (x *exchange) send(ctx context.Context) (*http.Response, error) {
 	res, err := http.DefaultClient.Do(req)
 	var failed *url.Error
 	if errors.As(err, &failed) {
-		// Its own text would repeat the address, query included.
-		return nil, fmt.Errorf("cannot reach %s: %w", recording.Address(x.url), failed.Err)
+		return nil, unreachable(x.url, failed.Err)
 	}
 	return res, err
 }

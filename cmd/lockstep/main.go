@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"strings"
 	"syscall"
 
 	"github.com/alecthomas/kong"
@@ -69,7 +70,12 @@ func run(ctx context.Context, args []string, io std) int {
 		return code
 	}
 	if err != nil {
-		fmt.Fprintf(io.err, "lockstep: %v (try lockstep --help)\n", err)
+		help := "lockstep --help"
+		var bad *kong.ParseError
+		if errors.As(err, &bad) && bad.Context != nil && bad.Context.Selected() != nil {
+			help = "lockstep " + bad.Context.Selected().Name + " --help"
+		}
+		fmt.Fprintf(io.err, "lockstep: %s (try %s)\n", printable(err.Error(), false), help)
 		return exitUsage
 	}
 	err = k.Run()
@@ -78,10 +84,12 @@ func run(ctx context.Context, args []string, io std) int {
 	case err == nil:
 		return 0
 	case errors.As(err, &usage):
-		fmt.Fprintln(io.err, "lockstep:", err)
+		for line := range strings.SplitSeq(err.Error(), "\n") { // a mistake a line
+			fmt.Fprintln(io.err, "lockstep:", line)
+		}
 		return exitUsage
 	default:
-		fmt.Fprintln(io.err, "lockstep:", err)
+		fmt.Fprintln(io.err, "lockstep:", plain(err))
 		return exitFailed
 	}
 }

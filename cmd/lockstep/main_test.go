@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -15,6 +16,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"go.uber.org/goleak"
+
+	"github.com/lockstep-go/lockstep/internal/pgtest"
 )
 
 func TestMain(m *testing.M) {
@@ -26,7 +29,7 @@ func TestMain(m *testing.M) {
 type leakChecked struct{ m *testing.M }
 
 func (l leakChecked) Run() int {
-	code := l.m.Run()
+	code := pgtest.Main{M: l.m}.Run()
 	if code != 0 {
 		return code
 	}
@@ -136,13 +139,26 @@ func TestUsage(t *testing.T) {
 		code int
 		err  string
 	}{
+		{nil, exitUsage, "(try lockstep --help)"},
 		{[]string{"nonsense"}, exitUsage, "nonsense"},
+		{[]string{"version", "more"}, exitUsage, "unexpected argument more (try lockstep version --help)"},
+		{[]string{"chat", nobody, "--message", "hi"}, exitUsage, "unknown flag --message (try lockstep chat --help)"},
+		{[]string{"replay"}, exitUsage, `expected "<file>" (try lockstep replay --help)`},
+		{[]string{"verify"}, exitUsage, "(try lockstep verify --help)"},
+		{[]string{"record"}, exitUsage, "(try lockstep record --help)"},
+		{[]string{"serve", "--addr"}, exitUsage, "(try lockstep serve --help)"},
+		{[]string{"serve", "--retain", "-1h"}, exitUsage, "--retain"},
+		{[]string{"serve", "--store", "nowhere"}, exitUsage, "--store"},
 		{[]string{"serve", "--model", "magic"}, exitUsage, "magic"},
 		{[]string{"serve", "--addr", "127.0.0.1:99999"}, exitUsage, "99999"},
 		{[]string{"serve", "--addr", "nonsense"}, exitUsage, "HOST:PORT"},
 		{[]string{"serve", "--token", ""}, exitUsage, "--token"},
 		{[]string{"serve", "--linger", "soon"}, exitUsage, "--linger"},
 		{[]string{"chat", "--state", "{broken", "http://127.0.0.1:1/"}, exitUsage, "--state"},
+		{[]string{"chat", "nowhere"}, exitUsage, "is no address"},
+		{[]string{"chat", "http://u:secret@/"}, exitUsage, `"http:///" is no address`},
+		{[]string{"chat", nobody + "?key=secret"}, exitFailed, "cannot reach " + nobody + ":"},
+		{[]string{"record", nobody, "--message", "hi", "--out", good}, exitFailed, "cannot reach"},
 		{[]string{"run"}, exitUsage, `expected "<url>"`},
 		{[]string{"run", "ftp://127.0.0.1/"}, exitUsage, "is no address"},
 		{[]string{"run", "http://u:secret@/"}, exitUsage, `"http:///" is no address`},
@@ -184,7 +200,7 @@ func TestUsage(t *testing.T) {
 		if code != 0 && strings.Count(errs.String(), "\n") != 1 {
 			t.Errorf("%v: not one line: %s", c.args, errs.String())
 		}
-		if strings.Contains(c.args[len(c.args)-1], "help") && !strings.Contains(out.String(), "Example:") {
+		if len(c.args) > 0 && strings.Contains(c.args[len(c.args)-1], "help") && !strings.Contains(out.String(), "Example:") {
 			t.Errorf("%v shows no example: %s", c.args, out.String())
 		}
 	}
@@ -251,7 +267,7 @@ func TestChooseModel(t *testing.T) {
 		{"azure:d", nil, "AZURE_OPENAI_ENDPOINT"},
 		{"foundry:d", nil, "FOUNDRY_PROJECT_ENDPOINT"},
 		{"scripted:x", nil, "takes no name"},
-		{"magic", nil, "magic"},
+		{"magic", nil, "want scripted, openai:NAME"},
 	} {
 		t.Run(c.flag+c.want, func(t *testing.T) {
 			for k, v := range c.env {
@@ -267,9 +283,12 @@ func TestChooseModel(t *testing.T) {
 
 // A piped conversation whose run failed ends with 1.
 func TestChatFailureIsTold(t *testing.T) {
+	// Somebody listens, so there is a prompt, and nobody answers.
+	srv := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
+	defer srv.Close()
 	var out bytes.Buffer
-	code := run(t.Context(), []string{"chat", "http://127.0.0.1:1/"}, std{strings.NewReader("hi\n"), &out, io.Discard})
-	if code != exitFailed || !strings.Contains(out.String(), "[Error: ") {
+	code := run(t.Context(), []string{"chat", srv.URL + "/?key=secret"}, std{strings.NewReader("hi\n"), &out, io.Discard})
+	if code != exitFailed || !strings.Contains(out.String(), "[Error: cannot reach "+srv.URL+"/: EOF") {
 		t.Errorf("code %d: %s", code, out.String())
 	}
 }
@@ -294,11 +313,13 @@ func TestPrintable(t *testing.T) {
 
 // A signal ends chat at its prompt.
 func TestChatInterrupted(t *testing.T) {
+	srv := httptest.NewServer(http.NotFoundHandler())
+	defer srv.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	in, out := io.Pipe()
 	defer out.Close()
 	ended := make(chan int, 1)
-	go func() { ended <- run(ctx, []string{"chat", "http://127.0.0.1:1/"}, std{in, io.Discard, io.Discard}) }()
+	go func() { ended <- run(ctx, []string{"chat", srv.URL}, std{in, io.Discard, io.Discard}) }()
 	cancel()
 	select {
 	case code := <-ended:

@@ -20,7 +20,8 @@ import (
 
 // chooseModel reads --model, and without it the environment: openai, azure,
 // foundry, in this order, where their first variable is set; else scripted. name
-// is for logs and holds no secret.
+// is for logs and holds no secret. An error does not say where flag comes from:
+// an agents file has models too.
 func chooseModel(flag string) (provider demo.Provider, name string, err error) {
 	kind, model, _ := strings.Cut(flag, ":")
 	if flag == "" {
@@ -38,26 +39,26 @@ func chooseModel(flag string) (provider demo.Provider, name string, err error) {
 	switch kind {
 	case "scripted":
 		if model != "" {
-			return nil, "", fmt.Errorf("--model scripted takes no name, got %q", flag)
+			return nil, "", fmt.Errorf("scripted takes no name")
 		}
 		provider = scriptedModel
 	case "openai":
 		if model = cmp.Or(model, os.Getenv("OPENAI_MODEL")); model == "" {
-			return nil, "", fmt.Errorf("which model? Set OPENAI_MODEL or say --model openai:NAME")
+			return nil, "", fmt.Errorf("which model? Set OPENAI_MODEL or write openai:NAME")
 		}
 		provider = openaiModel(model)
 	case "azure":
 		if model = cmp.Or(model, os.Getenv("AZURE_OPENAI_DEPLOYMENT_NAME")); model == "" {
-			return nil, "", fmt.Errorf("which deployment? Set AZURE_OPENAI_DEPLOYMENT_NAME or say --model azure:DEPLOYMENT")
+			return nil, "", fmt.Errorf("which deployment? Set AZURE_OPENAI_DEPLOYMENT_NAME or write azure:DEPLOYMENT")
 		}
 		provider, err = azureModel(model)
 	case "foundry":
 		if model = cmp.Or(model, os.Getenv("FOUNDRY_MODEL")); model == "" {
-			return nil, "", fmt.Errorf("which deployment? Set FOUNDRY_MODEL or say --model foundry:DEPLOYMENT")
+			return nil, "", fmt.Errorf("which deployment? Set FOUNDRY_MODEL or write foundry:DEPLOYMENT")
 		}
 		provider, err = foundryModel(model)
 	default:
-		return nil, "", fmt.Errorf("--model %q: want scripted, openai:NAME, azure:DEPLOYMENT or foundry:DEPLOYMENT", flag)
+		return nil, "", fmt.Errorf("want scripted, openai:NAME, azure:DEPLOYMENT or foundry:DEPLOYMENT")
 	}
 	if model != "" {
 		kind += ":" + model

@@ -27,8 +27,10 @@ type replayCmd struct {
 func (replayCmd) Help() string {
 	return `Serves a recording as an AG-UI agent: a POST on any path is answered with the
 recorded stream, paced as it was recorded. The threadId and runId in it are
-replaced by those that were posted. What is wrong with the stream stays wrong:
-broken events, a connection that broke, a body that was never closed.
+replaced by those that were posted; an id of a message or a call that the posted
+history has already, since the recording was answered on that thread before, gets a
+number. What is wrong with the stream stays wrong: broken events, a connection that
+broke, a body that was never closed.
 
 Example:
 
@@ -149,7 +151,7 @@ func (p *replayer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer closeFile()
 	play := &playback{
 		w: w, control: control, speed: p.speed,
-		ids: recording.NewRebinder(rec.Header(), in.ThreadID, in.RunID),
+		ids: recording.NewRebinder(rec.Header(), in),
 	}
 	defer func() { _ = control.SetWriteDeadline(time.Time{}) }() // the connection may have more to do
 	switch err := play.all(r.Context(), rec); {

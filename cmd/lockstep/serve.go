@@ -18,6 +18,8 @@ import (
 	"github.com/lockstep-go/lockstep/state"
 	"github.com/lockstep-go/lockstep/thread"
 	"github.com/lockstep-go/lockstep/thread/memory"
+	"github.com/lockstep-go/lockstep/thread/nats"
+	"github.com/lockstep-go/lockstep/thread/postgres"
 	"github.com/lockstep-go/lockstep/thread/sqlite"
 )
 
@@ -26,7 +28,7 @@ type serveCmd struct {
 	Agents string `help:"A YAML file of agents to serve instead of the demo agents." placeholder:"FILE"`
 	Model  string `help:"scripted, openai:NAME, azure:DEPLOYMENT or foundry:DEPLOYMENT. Without it: by what the environment has, else scripted."`
 
-	Store       string        `default:"sqlite:lockstep.db" help:"Where threads are kept: memory, or sqlite:FILE."`
+	Store       string        `default:"sqlite:lockstep.db" help:"Where threads are kept: memory, sqlite:FILE, postgres://USER:PASSWORD@HOST/DATABASE, or nats://HOST (JetStream)."`
 	Retain      time.Duration `help:"Forget threads that nothing was appended to for this long, such as 720h; 0 keeps them." placeholder:"TIME"`
 	RetainRuns  int           `help:"Keep at least this many runs of a thread apart and condense older ones; 0 keeps all." placeholder:"N"`
 	Linger      string        `default:"10s" help:"How long a run that was posted to be attached to goes on while nobody watches it: a time, 0 for not at all, or forever."`
@@ -38,11 +40,13 @@ type serveCmd struct {
 func (serveCmd) Help() string {
 	return `Serves the agents of --agents, else the demo agents. Threads are kept in a file, lockstep.db unless --store
 names another: they survive restarts and crashes. One process at a time has it.
+Several processes share a PostgreSQL database or a NATS server (docs/operations.md).
 
 Example:
 
     lockstep serve --addr 127.0.0.1:8888 --model scripted --store memory
     lockstep serve --agents agents.yaml
+    LOCKSTEP_STORE=postgres://lockstep:PASSWORD@db.example/lockstep lockstep serve
     OPENAI_BASE_URL=http://127.0.0.1:11434/v1 lockstep serve --model openai:qwen3
 
 Without --model: openai where OPENAI_API_KEY or OPENAI_BASE_URL is set (name
@@ -87,14 +91,17 @@ func (c serveCmd) agents(standard demo.Provider) ([]served, error) {
 		}
 		return out, nil
 	}
-	list, err := agentsfile.Load(c.Agents)
+	list, err := agentsfile.Load(c.Agents, func(model string) error {
+		if _, _, err := chooseModel(model); err != nil {
+			return fmt.Errorf("%q: %w", model, err)
+		}
+		return nil
+	})
 	if err != nil {
 		return nil, err
 	}
 	for _, a := range list {
-		at := func(err error) error {
-			return &agentsfile.Error{File: c.Agents, Line: a.Line, Key: a.Key, Reason: err.Error()}
-		}
+		at := func(err error) error { return a.Fault(err) }
 		provider := standard
 		if a.Model != "" {
 			if provider, _, err = chooseModel(a.Model); err != nil {
@@ -107,7 +114,7 @@ func (c serveCmd) agents(standard demo.Provider) ([]served, error) {
 }
 
 // openStore opens what --store names.
-func openStore(s string) (thread.Store, func() error, error) {
+func openStore(ctx context.Context, log *slog.Logger, s string) (thread.Store, func() error, error) {
 	kind, rest, _ := strings.Cut(s, ":")
 	switch {
 	case s == "memory":
@@ -118,10 +125,23 @@ func openStore(s string) (thread.Store, func() error, error) {
 			return nil, nil, fmt.Errorf("--store %s: %w", s, err)
 		}
 		return store, store.Close, nil
-	case kind == "postgres" || kind == "nats":
-		return nil, nil, fmt.Errorf("--store %s: this version has no %s store yet; use sqlite:FILE or memory", s, kind)
+	case kind == "postgres" || kind == "postgresql":
+		store, err := postgres.Open(ctx, s, &postgres.Options{Logger: log})
+		if err != nil {
+			return nil, nil, fmt.Errorf("--store: %w", err) // which shows no password
+		}
+		return store, store.Close, nil
+	case kind == "nats" || kind == "tls":
+		store, err := nats.Open(ctx, s, &nats.Options{Logger: log})
+		if err != nil {
+			return nil, nil, fmt.Errorf("--store: %w", err)
+		}
+		return store, store.Close, nil
 	}
-	return nil, nil, fmt.Errorf("--store %q: want memory or sqlite:FILE", s)
+	if scheme, _, ok := strings.Cut(s, "://"); ok {
+		s = scheme + "://…" // there may be a password behind it
+	}
+	return nil, nil, fmt.Errorf("--store %q: want memory, sqlite:FILE, postgres://USER:PASSWORD@HOST/DATABASE or nats://HOST", s)
 }
 
 // shutdownTime is how long running runs get to write their terminal events, and
@@ -135,7 +155,10 @@ func (c serveCmd) Run(ctx context.Context, io std) error {
 	log := slog.New(slog.NewTextHandler(io.err, nil))
 	provider, model, err := chooseModel(c.Model)
 	if err != nil {
-		return usageError{err}
+		if c.Model == "" {
+			return usageError{fmt.Errorf("--model: %w", err)}
+		}
+		return usageError{fmt.Errorf("--model %q: %w", c.Model, err)}
 	}
 	token := ""
 	if c.Token != nil {
@@ -160,7 +183,7 @@ func (c serveCmd) Run(ctx context.Context, io std) error {
 	} else if _, err := net.LookupPort("tcp", port); err != nil {
 		return usageError{fmt.Errorf("--addr %q: %q is no port", c.Addr, port)}
 	}
-	store, closeStore, err := openStore(c.Store)
+	store, closeStore, err := openStore(ctx, log, c.Store)
 	if err != nil {
 		return usageError{err}
 	}
@@ -170,21 +193,27 @@ func (c serveCmd) Run(ctx context.Context, io std) error {
 		Logger: log, Metrics: counts, Retention: thread.Retention{Age: c.Retain, Runs: c.RetainRuns},
 	})
 	host := server.NewHost(playground.Home())
+	var wrong []error // all of it at once
 	for _, a := range agents {
 		a.config.Logger = log // what tools fail of
 		made, err := a.provider(a.config)
 		if err != nil {
-			return usageError{a.at(err)}
+			wrong = append(wrong, a.at(err))
+			continue
 		}
 		h, err := server.New(made, &server.Options{State: a.state, Threads: threads, Logger: log, Linger: linger})
 		if err != nil {
-			return usageError{a.at(err)}
+			wrong = append(wrong, a.at(err))
+			continue
 		}
 		for _, path := range a.paths {
 			if err := host.Handle(path, h); err != nil {
-				return usageError{a.at(err)}
+				wrong = append(wrong, a.at(err))
 			}
 		}
+	}
+	if err := errors.Join(wrong...); err != nil {
+		return usageError{err}
 	}
 
 	mux := http.NewServeMux()

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -287,7 +288,7 @@ func TestVerifyAsksLikeAClient(t *testing.T) {
 // Times: a replay at the recorded speed takes as long as the run took.
 func TestReplayKeepsTheTimes(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "r.jsonl")
-	f, err := create(file)
+	f, err := os.Create(file)
 	if err != nil {
 		t.Fatal(err)
 	}

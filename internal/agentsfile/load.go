@@ -3,11 +3,13 @@ package agentsfile
 import (
 	_ "embed"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/lockstep-go/lockstep/agent"
@@ -30,46 +32,62 @@ type Agent struct {
 	Model  string // as --model has it; empty: the server's own
 	Config agent.Config
 	State  state.Config
-	// Key and Line say where the file has it, for errors that are found later.
-	Key  string
-	Line int
+
+	file, key string
+	line      int
 }
 
-// Load reads an agents file. The error is an *Error that names file, line and
-// key and says what would be right.
-func Load(path string) ([]Agent, error) {
+// Fault is an error that was found later as one of the file's: it says where the
+// agent is.
+func (a Agent) Fault(err error) *Error {
+	return &Error{File: a.file, Line: a.line, Key: a.key, Reason: reason(err)}
+}
+
+// reason is an error's text for somebody who writes a file: without the package
+// that it is from, and with the file's names for what Go programs set.
+func reason(err error) string {
+	text := err.Error()
+	for _, room := range []string{"state: ", "server: ", "schema: ", "agent: "} {
+		text = strings.TrimPrefix(text, room)
+	}
+	return fileNames.Replace(text)
+}
+
+var fileNames = strings.NewReplacer("Config.Predict", "predict_state_config", "Config.Access", "state_access", "Config.Initial", "initial_state")
+
+// Load reads an agents file. model looks at what an agent has as its model and says
+// what is wrong with it; nil accepts anything. The error is an [Errors] of all
+// mistakes, each with file, line and key, and what would be right.
+func Load(path string, model func(string) error) ([]Agent, error) {
 	text, err := readFile(path)
 	if err != nil {
-		return nil, &Error{File: path, Reason: err.Error()}
+		return nil, Errors{{File: path, Reason: strings.TrimPrefix(err.Error(), path+": ")}}
 	}
-	return parseAgents(path, text, os.LookupEnv)
+	return parseAgents(path, text, os.LookupEnv, model)
 }
 
-func parseAgents(path string, text []byte, env func(string) (string, bool)) ([]Agent, error) {
+func parseAgents(path string, text []byte, env func(string) (string, bool), model func(string) error) ([]Agent, error) {
 	d, err := parse(path, text, env)
 	if err != nil {
 		return nil, err
 	}
-	if err := d.names(); err != nil {
-		return nil, err
-	}
-	if err := d.check(); err != nil {
-		return nil, err
-	}
+	d.model = model
+	d.names()
+	d.check()
 	list, _ := d.value.Get("agents")
 	var out []Agent
 	paths := map[string]string{}
 	for name, v := range list.Members() {
 		at := jsondoc.Path("agents", name)
-		a, err := d.agent(at, name, v)
-		if err != nil {
-			return nil, err
-		}
-		if other, taken := paths[a.Path]; taken {
-			return nil, d.fault(at, "path %q is agent %q's already", a.Path, other)
+		a := d.agent(at, name, v)
+		if other, taken := paths[a.Path]; taken && !d.wrong(at.Child("path")) {
+			d.fault(at, "path %q is agent %q's already", a.Path, other)
 		}
 		paths[a.Path] = name
 		out = append(out, a)
+	}
+	if err := d.err(); err != nil {
+		return nil, err
 	}
 	return out, nil
 }
@@ -81,54 +99,109 @@ var (
 
 // names checks the keys that are names of the operator's own, which a schema
 // library cannot point at.
-func (d *document) names() error {
+func (d *document) names() {
 	agents, _ := d.value.Get("agents")
 	for name, a := range agents.Members() {
 		at := jsondoc.Path("agents", name)
 		if !agentName.MatchString(name) {
-			return d.fault(at, "an agent's name is of letters, digits and _ . ~ -")
+			d.fault(at, "an agent's name is of letters, digits and _ . ~ -")
 		}
 		tools, _ := a.Get("tools")
 		for name := range tools.Members() {
 			if !toolName.MatchString(name) {
-				return d.fault(at.Child("tools").Child(name), "a tool's name is of at most 64 letters, digits and _ -")
+				d.fault(at.Child("tools").Child(name), "a tool's name is of at most 64 letters, digits and _ -")
 			}
 		}
 		access, _ := a.Get("state_access")
 		for place := range access.Members() {
-			if !strings.HasPrefix(place, "/") {
-				return d.fault(at.Child("state_access").Child(place), "a place is a JSON Pointer such as /secrets")
+			if p, err := jsondoc.ParsePointer(place); err != nil || p == "" {
+				d.fault(at.Child("state_access").Child(place), "a place is a JSON Pointer such as /secrets or /users/*/token")
+			}
+		}
+		predict, _ := a.Get("predict_state_config")
+		for place := range predict.Members() {
+			if _, err := statePlace(place); err != nil {
+				d.fault(at.Child("predict_state_config").Child(place), "what is predicted is a member of the state, or a JSON Pointer such as /recipe/title")
 			}
 		}
 	}
-	return nil
 }
 
-// check validates the file against its schema: the first thing that is wrong,
-// from the top.
-func (d *document) check() error {
-	s, err := schema.Compile(jsondoc.MustParse(string(schemaText)))
-	if err != nil {
-		return err
+// statePlace reads the key of a prediction.
+func statePlace(key string) (jsondoc.Pointer, error) {
+	if strings.HasPrefix(key, "/") {
+		return jsondoc.ParsePointer(key)
 	}
-	var bad *schema.Error
-	if err := s.Validate(d.value); !errors.As(err, &bad) {
-		return err
+	if key == "" {
+		return "", errors.New("no name")
 	}
-	first := bad.Violations[0]
-	for _, v := range bad.Violations[1:] {
-		if d.lines[v.Path] < d.lines[first.Path] && d.lines[v.Path] > 0 {
-			first = v
+	return jsondoc.Path(key), nil
+}
+
+// rules are the schema's, without those for names: the library tells them by
+// quoting a regular expression, and names has looked at them.
+var rules = sync.OnceValue(func() *schema.Schema {
+	doc := jsondoc.MustParse(string(schemaText))
+	for _, at := range []jsondoc.Pointer{
+		"/properties/agents/propertyNames", "/$defs/agent/properties/state_access/propertyNames", "/$defs/agent/properties/tools/propertyNames",
+	} {
+		var err error
+		if doc, err = (jsondoc.Patch{{Op: "remove", Path: at}}).Apply(doc, nil); err != nil {
+			panic(err) // the schema is part of this program
 		}
 	}
-	if key, known := d.unknownKey(first.Path); key != "" {
-		return d.fault(first.Path.Child(key), "there is no such key; the keys here are %s", strings.Join(known, ", "))
+	s, err := schema.Compile(doc)
+	if err != nil {
+		panic(err)
 	}
-	return d.fault(first.Path, "%s", first.Reason)
+	return s
+})
+
+// patterns say in words what the schema's regular expressions want.
+var patterns = map[string]string{
+	`^/`:                               "a path begins with /, such as /recipe",
+	`^https?://`:                       "an address begins with http:// or https://",
+	`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`: "a time is a number and ms, s, m or h, such as 10s or 5m",
 }
 
-// unknownKey finds a key at a place that the schema has no property for.
-func (d *document) unknownKey(at jsondoc.Pointer) (key string, known []string) {
+// check validates the file against its schema.
+func (d *document) check() {
+	var bad *schema.Error
+	if !errors.As(rules().Validate(d.value), &bad) {
+		return
+	}
+	mistyped := map[jsondoc.Pointer]bool{} // has keys that are not known
+	for _, v := range bad.Violations {
+		unknown, known := d.unknownKeys(v)
+		for _, key := range unknown {
+			mistyped[v.Path] = true
+			d.fault(v.Path.Child(key), "there is no such key; the keys here are %s", strings.Join(known, ", "))
+		}
+	}
+	for _, v := range bad.Violations {
+		said := v.Reason
+		switch {
+		case strings.HasPrefix(said, "additional propert"):
+			continue
+		case strings.HasPrefix(said, "missing propert") && mistyped[v.Path]:
+			continue // most likely one of those
+		case strings.Contains(said, "does not match pattern"):
+			for pattern, words := range patterns {
+				if strings.HasSuffix(said, "'"+strings.ReplaceAll(pattern, `\`, `\\`)+"'") {
+					said = words
+				}
+			}
+		}
+		d.fault(v.Path, "%s", said)
+	}
+}
+
+// unknownKeys finds the keys that a violation is about, where it is about keys that
+// the schema does not have, and those that it has.
+func (d *document) unknownKeys(v schema.Violation) (unknown, known []string) {
+	if !strings.HasPrefix(v.Reason, "additional propert") {
+		return nil, nil
+	}
 	rules := jsondoc.MustParse(string(schemaText))
 	defs, _ := rules.Get("$defs")
 	follow := func(v jsondoc.Value) jsondoc.Value {
@@ -137,7 +210,7 @@ func (d *document) unknownKey(at jsondoc.Pointer) (key string, known []string) {
 		}
 		return v
 	}
-	for _, token := range at.Tokens() {
+	for _, token := range v.Path.Tokens() {
 		props, _ := rules.Get("properties")
 		next, ok := props.Get(token)
 		if !ok {
@@ -145,77 +218,134 @@ func (d *document) unknownKey(at jsondoc.Pointer) (key string, known []string) {
 		}
 		rules = follow(next)
 	}
-	if closed, ok := rules.Get("additionalProperties"); !ok || closed.Kind() != jsondoc.KindBool {
-		return "", nil
-	}
 	props, _ := rules.Get("properties")
 	for name := range props.Members() {
 		known = append(known, name)
 	}
-	here, _ := d.value.At(at)
+	here, _ := d.value.At(v.Path)
 	for name := range here.Members() {
 		if !slices.Contains(known, name) {
-			return name, known
+			unknown = append(unknown, name)
 		}
 	}
-	return "", nil
+	return unknown, known
 }
 
-func (d *document) agent(at jsondoc.Pointer, name string, v jsondoc.Value) (Agent, error) {
+// agent reads one agent. It is read also where the schema has found something in
+// it, so that everything is told at once: what has another type than it should is
+// read as if it were not there.
+func (d *document) agent(at jsondoc.Pointer, name string, v jsondoc.Value) Agent {
 	a := Agent{
-		Name: name, Path: "/" + name, Model: text(v, "model"), Key: strings.Join(at.Tokens(), "."), Line: d.lines[at],
+		Name: name, Path: "/" + name, Model: text(v, "model"), file: d.file, key: strings.Join(at.Tokens(), "."), line: d.line(at),
 		Config: agent.Config{Name: name, Description: text(v, "description"), Instructions: text(v, "instructions")},
 	}
 	if p := text(v, "path"); p != "" {
 		a.Path = p
 	}
-	if err := d.state(at, v, &a.State); err != nil {
-		return a, err
-	}
-	tools, _ := v.Get("tools")
-	for tool, spec := range tools.Members() {
-		t, rules, err := d.tool(at.Child("tools").Child(tool), tool, spec)
-		if err != nil {
-			return a, err
+	if a.Model != "" && d.model != nil {
+		if err := d.model(a.Model); err != nil {
+			d.fault(at.Child("model"), "%s", err)
 		}
+	}
+	d.state(at, v, &a.State)
+	tools, _ := v.Get("tools")
+	for name, spec := range tools.Members() {
+		t, rules := d.tool(at.Child("tools").Child(name), name, spec)
 		a.Config.Tools = append(a.Config.Tools, t)
 		a.State.Rules = append(a.State.Rules, rules...)
 	}
-	for key, p := range a.State.Predict {
-		if err := d.argument(at, key, p, tools); err != nil {
-			return a, err
-		}
-		if !slices.ContainsFunc(a.Config.Tools, func(t tool.Tool) bool { return t.Name() == p.Tool }) && tools.Len() > 0 {
-			return a, d.fault(at.Child("predict_state_config").Child(key).Child("tool"), "the agent has no tool %q", p.Tool)
+	d.places(at, a)
+	d.predictions(at, a, tools)
+	if two, _ := v.Get("structured_state"); two.Bool() {
+		if a.State.Schema == nil && !d.wrong(at.Child("state_schema")) {
+			d.fault(at.Child("structured_state"), "the agent needs a state_schema for that")
+		} else if a.State.Schema != nil {
+			a.Config.Middlewares = append(a.Config.Middlewares, state.TwoPhaseSchema(a.State.Schema, nil))
 		}
 	}
-	if two, _ := v.Get("structured_state"); two.Bool() {
-		if a.State.Schema == nil {
-			return a, d.fault(at.Child("structured_state"), "the agent needs a state_schema for that")
-		}
-		a.Config.Middlewares = append(a.Config.Middlewares, state.TwoPhaseSchema(a.State.Schema, nil))
+	if d.wrong(at) {
+		return a
 	}
 	if _, err := state.NewModel(a.State); err != nil {
-		return a, d.fault(at, "%s", strings.TrimPrefix(err.Error(), "state: "))
+		d.fault(at, "%s", reason(err))
 	}
-	return a, nil
+	return a
 }
 
-// argument checks that a prediction's argument is one of its tool's, where the
-// tool says what it takes: a wrong name would never fill anything.
-func (d *document) argument(at jsondoc.Pointer, key string, p state.Prediction, tools jsondoc.Value) error {
-	properties, ok := tools.At(jsondoc.Path(p.Tool, "parameters", "properties"))
-	if !ok || p.Argument == "*" || strings.HasPrefix(p.Argument, "/") {
-		return nil
+// predictions checks that they come from a tool that the agent has, and from an
+// argument that the tool takes, where it says what it takes: a wrong name would
+// never fill anything. Without tools of its own, the agent calls its clients'.
+func (d *document) predictions(at jsondoc.Pointer, a Agent, tools jsondoc.Value) {
+	for _, key := range slices.Sorted(maps.Keys(a.State.Predict)) {
+		p := a.State.Predict[key]
+		at := at.Child("predict_state_config").Child(key)
+		if d.wrong(at.Child("tool")) || p.Tool == "" {
+			continue
+		}
+		if !slices.ContainsFunc(a.Config.Tools, func(t tool.Tool) bool { return t.Name() == p.Tool }) && tools.Len() > 0 {
+			d.fault(at.Child("tool"), "the agent has no tool %q; it has %s", p.Tool, names(tools))
+		}
+		properties, ok := tools.At(jsondoc.Path(p.Tool, "parameters", "properties"))
+		if !ok || p.Argument == "" || p.Argument == "*" || strings.HasPrefix(p.Argument, "/") {
+			continue
+		}
+		if _, known := properties.Get(p.Argument); !known {
+			d.fault(at.Child("tool_argument"), "%s has no argument %q; it has %s", p.Tool, p.Argument, names(properties))
+		}
 	}
-	if _, known := properties.Get(p.Argument); known {
-		return nil
+}
+
+func names(object jsondoc.Value) string {
+	var list []string
+	for name := range object.Members() {
+		list = append(list, name)
 	}
-	var names []string
-	for name := range properties.Members() {
-		names = append(names, name)
+	return strings.Join(list, ", ")
+}
+
+// places checks that what is predicted and what access is given to can be in the
+// state: a schema that is closed may not have it.
+func (d *document) places(at jsondoc.Pointer, a Agent) {
+	if a.State.Schema == nil {
+		return
 	}
-	return d.fault(at.Child("predict_state_config").Child(key).Child("tool_argument"), "%s has no argument %q; it has %s", p.Tool, p.Argument, strings.Join(names, ", "))
+	doc := a.State.Schema.Document()
+	for _, key := range slices.Sorted(maps.Keys(a.State.Predict)) {
+		if p, err := statePlace(key); err == nil {
+			if member, known := refused(doc, p); member != "" {
+				d.fault(at.Child("predict_state_config").Child(key), "the state_schema is closed and has no member %q; it has %s", member, known)
+			}
+		}
+	}
+	for _, place := range slices.Sorted(maps.Keys(a.State.Access)) {
+		if member, known := refused(doc, jsondoc.Pointer(place)); member != "" {
+			d.fault(at.Child("state_access").Child(place), "the state_schema is closed and has no member %q; it has %s", member, known)
+		}
+	}
+}
+
+// refused finds the member on the way to a place that a schema does not allow, and
+// those that it has there. Only what can be seen at a glance counts: behind a
+// reference, an alternative or a * anything may be allowed.
+func refused(rules jsondoc.Value, place jsondoc.Pointer) (member, known string) {
+	for _, token := range place.Tokens() {
+		for _, name := range []string{"$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if", "patternProperties"} {
+			if _, ok := rules.Get(name); ok {
+				return "", ""
+			}
+		}
+		properties, _ := rules.Get("properties")
+		next, ok := properties.Get(token)
+		if !ok {
+			closed, _ := rules.Get("additionalProperties")
+			if token != "*" && closed.Kind() == jsondoc.KindBool && !closed.Bool() {
+				return token, names(properties)
+			}
+			return "", ""
+		}
+		rules = next
+	}
+	return "", ""
 }
 
 func text(v jsondoc.Value, name string) string {
@@ -228,19 +358,18 @@ func flag(v jsondoc.Value, name string) bool {
 	return b.Bool()
 }
 
-func (d *document) state(at jsondoc.Pointer, v jsondoc.Value, c *state.Config) error {
+func (d *document) state(at jsondoc.Pointer, v jsondoc.Value, c *state.Config) {
 	if s, ok := v.Get("state_schema"); ok {
-		var err error
-		if c.Schema, err = d.schema(at.Child("state_schema"), s); err != nil {
-			return err
-		}
+		c.Schema = d.schema(at.Child("state_schema"), s)
 	}
 	c.Initial, _ = v.Get("initial_state")
 	if !c.Initial.IsAbsent() && c.Schema != nil {
-		if err := c.Schema.Validate(c.Initial); err != nil {
-			var bad *schema.Error
-			if errors.As(err, &bad) && slices.ContainsFunc(bad.Violations, func(v schema.Violation) bool { return v.Path != "" }) {
-				return d.fault(at.Child("initial_state")+bad.Violations[0].Path, "%s", bad.Violations[0].Reason)
+		var bad *schema.Error
+		if errors.As(c.Schema.Validate(c.Initial), &bad) {
+			for _, v := range bad.Violations {
+				if v.Path != "" { // what the root lacks, clients may bring
+					d.fault(at.Child("initial_state")+v.Path, "%s", v.Reason)
+				}
 			}
 		}
 	}
@@ -254,11 +383,7 @@ func (d *document) state(at jsondoc.Pointer, v jsondoc.Value, c *state.Config) e
 	c.RequireConfirmation, c.ConfirmChanges = flag(v, "require_confirmation"), flag(v, "confirm_changes")
 	if words, ok := v.Get("confirmation"); ok {
 		c.Confirmation = state.ConfirmationTexts{Ask: text(words, "prompt"), Yes: text(words, "approved"), No: text(words, "rejected")}
-		within, err := d.duration(at.Child("confirmation").Child("expires"), text(words, "expires"), 0)
-		if err != nil {
-			return err
-		}
-		c.ConfirmWithin = within
+		c.ConfirmWithin = d.duration(at.Child("confirmation").Child("expires"), text(words, "expires"), 0)
 	}
 	switch inject, _ := v.Get("inject_state"); {
 	case inject.Kind() == jsondoc.KindString:
@@ -276,11 +401,11 @@ func (d *document) state(at jsondoc.Pointer, v jsondoc.Value, c *state.Config) e
 		c.Access[place] = map[string]state.AccessLevel{"server": state.ServerOnly, "read": state.ReadOnly, "write": state.ReadWrite}[level.Str()]
 	}
 	c.Conflict = map[string]state.ConflictPolicy{"": state.ClientWins, "client": state.ClientWins, "server": state.AgentWins, "reject": state.RejectResult}[text(v, "conflict")]
-	return nil
 }
 
-// schema reads a state schema: inline, or in a file beside the agents file.
-func (d *document) schema(at jsondoc.Pointer, v jsondoc.Value) (*state.Schema, error) {
+// schema reads a state schema: inline, or in a file beside the agents file. It is
+// nil where there is none.
+func (d *document) schema(at jsondoc.Pointer, v jsondoc.Value) *state.Schema {
 	if file, ok := v.Get("file"); ok && v.Len() == 1 && file.Kind() == jsondoc.KindString {
 		path := file.Str()
 		if !filepath.IsAbs(path) {
@@ -288,19 +413,22 @@ func (d *document) schema(at jsondoc.Pointer, v jsondoc.Value) (*state.Schema, e
 		}
 		content, err := readFile(path)
 		if err != nil {
-			return nil, d.fault(at, "%s", err)
+			d.fault(at, "%s", err)
+			return nil
 		}
 		s, err := state.ParseSchema(content)
 		if err != nil {
-			return nil, d.fault(at, "%s: %s", path, strings.TrimPrefix(err.Error(), "state: "))
+			d.fault(at, "%s: %s", path, reason(err))
+			return nil
 		}
-		return s, nil
+		return s
 	}
 	s, err := state.NewSchema(v)
 	if err != nil {
-		return nil, d.fault(at, "this is no JSON Schema: %s", oneLine(err))
+		d.fault(at, "this is no JSON Schema: %s", oneLine(err))
+		return nil
 	}
-	return s, nil
+	return s
 }
 
 // oneLine is an error's text where a library writes several lines: the last of
@@ -317,13 +445,14 @@ func oneLine(err error) string {
 	return strings.TrimPrefix(strings.TrimPrefix(last, "- "), "at ")
 }
 
-func (d *document) duration(at jsondoc.Pointer, s string, standard time.Duration) (time.Duration, error) {
+func (d *document) duration(at jsondoc.Pointer, s string, standard time.Duration) time.Duration {
 	if s == "" {
-		return standard, nil
+		return standard
 	}
 	t, err := time.ParseDuration(s)
 	if err != nil || t <= 0 {
-		return 0, d.fault(at, "%q is no time such as 10s or 5m", s)
+		d.fault(at, "%q is no time such as 10s or 5m", s)
+		return standard
 	}
-	return t, nil
+	return t
 }

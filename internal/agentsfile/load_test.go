@@ -1,8 +1,10 @@
 package agentsfile
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -59,13 +61,16 @@ func fakeEnv(name string) (string, bool) {
 }
 
 func TestLoad(t *testing.T) {
-	list, err := parseAgents("agents.yaml", []byte(full), fakeEnv)
+	list, err := parseAgents("agents.yaml", []byte(full), fakeEnv, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	a, plain := list[0], list[1]
-	if a.Path != "/recipe" || plain.Path != "/plain" || a.Model != "scripted" || a.Line != 3 {
+	if a.Path != "/recipe" || plain.Path != "/plain" || a.Model != "scripted" {
 		t.Errorf("%+v", a)
+	}
+	if got := a.Fault(errors.New("state: Config.Predict is late")).Error(); got != "agents.yaml:3: agents.recipe: predict_state_config is late" {
+		t.Error(got)
 	}
 	if a.Config.Instructions != "Write recipes for two. Say ${PRICE} for prices.\n" {
 		t.Errorf("instructions %q", a.Config.Instructions)
@@ -130,17 +135,115 @@ func TestErrors(t *testing.T) {
 		{"structured without schema", "agents:\n  a:\n    structured_state: true\n", "agents.yaml:3: agents.a.structured_state: the agent needs a state_schema"},
 		{"an alias of itself", "agents: &a\n  a: *a\n", "agents.yaml:2: agents.a: the alias *a contains itself"},
 		{"a header", "agents:\n  a:\n    tools:\n      t: {http: {url: \"http://h/\", headers: {X: \"a\\nb\"}}}\n", "agents.yaml:4: agents.a.tools.t.http.headers.X: a header is one line"},
+		{"a delta that is no JSON", "agents:\n  a:\n    tools:\n      t:\n        result: Done.\n        maps_to: state_delta\n", "agents.yaml:5: agents.a.tools.t.result: with maps_to: state_delta the result is a JSON Patch, such as [{op: replace, path: /title, value: Soup}]; this is no JSON"},
+		{"a delta that is no patch", "agents:\n  a:\n    tools:\n      t:\n        maps_to: state_delta\n        result: {title: Soup}\n", "agents.yaml:6: agents.a.tools.t.result: with maps_to: state_delta the result is a JSON Patch"},
+		{"a delta with a wrong operation", "agents:\n  a:\n    tools:\n      t:\n        maps_to: state_delta\n        result: [{op: set, path: /title, value: 1}]\n", "agents.yaml:6: agents.a.tools.t.result: with maps_to: state_delta the result is a JSON Patch"},
+		{"a snapshot that is no JSON", "agents:\n  a:\n    tools:\n      t:\n        result: Done.\n        maps_to: state_snapshot\n", "agents.yaml:5: agents.a.tools.t.result: with maps_to: state_snapshot the result is an object, such as {title: Soup}; this is no JSON"},
+		{"a merge of a list", "agents:\n  a:\n    tools:\n      t:\n        result: [1]\n        maps_to: state_merge\n", "agents.yaml:5: agents.a.tools.t.result: with maps_to: state_merge the result is an object, such as {title: Soup}, and not array"},
+		{"a prediction of what a closed schema lacks", "agents:\n  a:\n    state_schema: {type: object, properties: {recipe: {type: object}}, additionalProperties: false}\n    predict_state_config:\n      recipes: {tool: write, tool_argument: x}\n", `agents.yaml:5: agents.a.predict_state_config.recipes: the state_schema is closed and has no member "recipes"; it has recipe`},
+		{"inside a closed schema", "agents:\n  a:\n    state_schema: {type: object, properties: {r: {type: object, additionalProperties: false, properties: {title: {}}}}}\n    predict_state_config:\n      /r/titel: {tool: write, tool_argument: x}\n", `agents.yaml:5: agents.a.predict_state_config./r/titel: the state_schema is closed and has no member "titel"; it has title`},
+		{"access to what a closed schema lacks", "agents:\n  a:\n    state_schema: {type: object, properties: {r: {}}, additionalProperties: false}\n    state_access:\n      /secret: server\n", `agents.yaml:5: agents.a.state_access./secret: the state_schema is closed and has no member "secret"; it has r`},
+		{"a prediction of the root", "agents:\n  a:\n    predict_state_config:\n      \"/a~2\": {tool: write, tool_argument: x}\n", "agents.yaml:4: agents.a.predict_state_config./a~2: what is predicted is a member of the state, or a JSON Pointer"},
+		{"two predictions of one place", "agents:\n  a:\n    predict_state_config:\n      r: {tool: write, tool_argument: x}\n      /r/title: {tool: write, tool_argument: y}\n", `agents.yaml:2: agents.a: predict_state_config: "/r/title" and "r" feed the same place`},
+		{"a name", "agents:\n  my agent: {}\n", "agents.yaml:2: agents.my agent: an agent's name is of letters, digits and _ . ~ -"},
+		{"a tool's name", "agents:\n  a:\n    tools:\n      get.weather: {result: x}\n", "agents.yaml:4: agents.a.tools.get.weather: a tool's name is of at most 64 letters, digits and _ -"},
+		{"a path", "agents:\n  a: {path: recipe}\n", "agents.yaml:2: agents.a.path: a path begins with /, such as /recipe"},
+		{"a model", "agents:\n  a:\n    description: x\n    model: magic\n", `agents.yaml:4: agents.a.model: there is no magic`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := parseAgents("agents.yaml", []byte(c.text), fakeEnv)
+			_, err := parseAgents("agents.yaml", []byte(c.text), fakeEnv, fakeModel)
 			if err == nil || !strings.HasPrefix(err.Error(), c.want) {
 				t.Errorf("got  %v\nwant %s…", err, c.want)
 			}
 			if err != nil && strings.Contains(err.Error(), "\n") {
 				t.Errorf("more than one line: %q", err)
 			}
+			if err != nil && regexp.MustCompile(`pattern|\^|\)\$`).MatchString(err.Error()) {
+				t.Errorf("a regular expression is no explanation: %v", err)
+			}
 		})
 	}
+}
+
+func fakeModel(name string) error {
+	if name == "magic" {
+		return errors.New("there is no magic")
+	}
+	return nil
+}
+
+// One start tells all mistakes, in the file's order, one line each; a mistake that
+// only follows from another is not told.
+func TestAllErrors(t *testing.T) {
+	const text = `agents:
+  my agent: {}
+  recipe:
+    modle: openai:x
+    path: recipe
+    instructions: ${NOPE}
+    predict_state_config:
+      recipe: {tol: update, tool_argument: recipe}
+    tools:
+      update: {description: x, result: ok, result: no}
+  plan:
+    path: /plan
+    model: magic
+    confirmation: {expires: soon}
+  other:
+    path: /plan
+    model: magic
+    state_schema: {type: object, properties: {steps: {type: array}}, additionalProperties: false}
+    initial_state: {steps: 5}
+    predict_state_config:
+      step: {tool: wrte, tool_argument: steps}
+    tools:
+      write: {maps_to: state_delta, result: Done.}
+      ask: {}
+`
+	_, err := parseAgents("f.yaml", []byte(text), fakeEnv, fakeModel)
+	want := []string{
+		`f.yaml:2: agents.my agent: an agent's name`,
+		`f.yaml:4: agents.recipe.modle: there is no such key`,
+		`f.yaml:5: agents.recipe.path: a path begins with /`,
+		`f.yaml:6: agents.recipe.instructions: the environment has no NOPE`,
+		`f.yaml:8: agents.recipe.predict_state_config.recipe.tol: there is no such key`,
+		`f.yaml:10: agents.recipe.tools.update.result: the key is there twice`,
+		`f.yaml:13: agents.plan.model: there is no magic`,
+		`f.yaml:14: agents.plan.confirmation.expires: a time is a number and ms, s, m or h`,
+		`f.yaml:15: agents.other: path "/plan" is agent "plan"'s already`,
+		`f.yaml:17: agents.other.model: there is no magic`,
+		`f.yaml:19: agents.other.initial_state.steps: got number, want array`,
+		`f.yaml:21: agents.other.predict_state_config.step: the state_schema is closed`,
+		`f.yaml:23: agents.other.tools.write.result: with maps_to: state_delta`,
+		`f.yaml:24: agents.other.tools.ask: the tool needs a result`,
+	}
+	got := strings.Split(err.Error(), "\n")
+	for i := range max(len(got), len(want)) {
+		switch {
+		case i >= len(want):
+			t.Errorf("unexpected: %s", got[i])
+		case i >= len(got) || !strings.HasPrefix(got[i], want[i]):
+			t.Errorf("line %d of\n%v\nwant %s…", i+1, err, want[i])
+		}
+	}
+	var one *Error
+	if !errors.As(err, &one) || one.Line != 2 {
+		t.Errorf("the first one is %+v", one)
+	}
+}
+
+// Each regular expression of the schema has words.
+func TestPatternsAreWorded(t *testing.T) {
+	var look func(at jsondoc.Pointer, v jsondoc.Value)
+	look = func(at jsondoc.Pointer, v jsondoc.Value) {
+		if p, ok := v.Get("pattern"); ok && patterns[p.Str()] == "" && !strings.HasSuffix(string(at), "/propertyNames") {
+			t.Errorf("%s: %s has no words", at, p)
+		}
+		for name, m := range v.Members() {
+			look(at.Child(name), m)
+		}
+	}
+	look("", jsondoc.MustParse(string(schemaText)))
 }
 
 // A few lines of aliases must not become gigabytes.
@@ -149,7 +252,7 @@ func TestAliasesAreBounded(t *testing.T) {
 	for i := 1; i < 40; i++ {
 		text += strings.ReplaceAll(strings.ReplaceAll("      lN: &lN {a: *lM, b: *lM}\n", "N", jsondoc.Int(int64(i)).String()), "M", jsondoc.Int(int64(i-1)).String())
 	}
-	if _, err := parseAgents("agents.yaml", []byte(text), fakeEnv); err == nil || !strings.Contains(err.Error(), "aliases") {
+	if _, err := parseAgents("agents.yaml", []byte(text), fakeEnv, nil); err == nil || !strings.Contains(err.Error(), "aliases") {
 		t.Errorf("%v", err)
 	}
 }
@@ -163,15 +266,23 @@ func TestSchemaFile(t *testing.T) {
 	if err := os.WriteFile(path, []byte("agents:\n  a:\n    state_schema: {file: s.json}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	list, err := Load(path)
+	list, err := Load(path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := list[0].State.Schema.Validate(jsondoc.MustParse(`{"recipe":1}`)); err == nil {
 		t.Error("the schema of the file is not in force")
 	}
-	if _, err := Load(filepath.Join(dir, "none.yaml")); err == nil || !strings.Contains(err.Error(), "none.yaml") {
+	if _, err := Load(filepath.Join(dir, "none.yaml"), nil); err == nil || !strings.Contains(err.Error(), "none.yaml") {
 		t.Errorf("%v", err)
+	}
+}
+
+// The example that the README serves.
+func TestExample(t *testing.T) {
+	list, err := Load("../../examples/agents.yaml", nil)
+	if err != nil || len(list) == 0 {
+		t.Errorf("%d agents: %v", len(list), err)
 	}
 }
 
@@ -180,8 +291,18 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte("agents: {a: {tools: {t: {result: 1}}}}"))
 	f.Add([]byte("? [a]\n: b\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		if _, err := parseAgents("f", text, fakeEnv); err != nil && !strings.HasPrefix(err.Error(), "f") {
-			t.Errorf("an error without its file: %v", err)
+		_, err := parseAgents("f", text, fakeEnv, fakeModel)
+		if err == nil {
+			return
+		}
+		var all Errors
+		if !errors.As(err, &all) || len(all) == 0 || len(all) > maxFaults {
+			t.Fatalf("%T: %v", err, err)
+		}
+		for _, one := range all {
+			if one.File != "f" || one.Reason == "" {
+				t.Errorf("%+v", one)
+			}
 		}
 	})
 }

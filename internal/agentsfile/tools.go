@@ -19,7 +19,7 @@ import (
 )
 
 // tool makes a tool of a file, and the rule for what its result becomes.
-func (d *document) tool(at jsondoc.Pointer, name string, v jsondoc.Value) (tool.Tool, []state.Rule, error) {
+func (d *document) tool(at jsondoc.Pointer, name string, v jsondoc.Value) (tool.Tool, []state.Rule) {
 	t := &fileTool{name: name, description: text(v, "description")}
 	parameters, given := v.Get("parameters")
 	if !given {
@@ -27,25 +27,25 @@ func (d *document) tool(at jsondoc.Pointer, name string, v jsondoc.Value) (tool.
 	}
 	var err error
 	if t.schema, err = schema.Compile(parameters); err != nil {
-		return nil, nil, d.fault(at.Child("parameters"), "this is no JSON Schema: %s", oneLine(err))
+		d.fault(at.Child("parameters"), "this is no JSON Schema: %s", oneLine(err))
 	}
 	t.parameters = parameters
 	result, fixed := v.Get("result")
 	web, remote := v.Get("http")
 	switch {
 	case fixed && remote:
-		return nil, nil, d.fault(at, "a tool has either a result or http")
+		d.fault(at, "a tool has either a result or http")
+	case !fixed && !remote && d.wrong(at): // one of its keys is meant to be that
 	case !fixed && !remote:
-		return nil, nil, d.fault(at, "the tool needs a result (a fixed answer) or http")
+		d.fault(at, "the tool needs a result (a fixed answer) or http")
 	case fixed:
 		t.result = result.Str()
 		if result.Kind() != jsondoc.KindString {
 			t.result = result.String()
 		}
-	default:
-		if t.web, err = d.webhook(at.Child("http"), web); err != nil {
-			return nil, nil, err
-		}
+		d.mappable(at.Child("result"), t.result, text(v, "maps_to"))
+	case remote:
+		t.web = d.webhook(at.Child("http"), web)
 	}
 	var rules []state.Rule
 	switch text(v, "maps_to") {
@@ -57,9 +57,30 @@ func (d *document) tool(at jsondoc.Pointer, name string, v jsondoc.Value) (tool.
 		rules = append(rules, state.MapResultAsStateDelta(name))
 	}
 	if text(v, "approval") == "always" {
-		return tool.ApprovalRequiredFunc(t), rules, nil
+		return tool.ApprovalRequiredFunc(t), rules
 	}
-	return t, rules, nil
+	return t, rules
+}
+
+// mappable checks that a fixed result can become state: it is the same at each
+// call, so one that cannot never does.
+func (d *document) mappable(at jsondoc.Pointer, result, as string) {
+	if as == "" {
+		return
+	}
+	doc, err := jsondoc.ParseString(result)
+	switch {
+	case as == "state_delta" && err == nil:
+		if _, err := jsondoc.PatchFrom(doc); err != nil {
+			d.fault(at, `with maps_to: state_delta the result is a JSON Patch, such as [{op: replace, path: /title, value: Soup}]; %s`, err)
+		}
+	case as == "state_delta":
+		d.fault(at, "with maps_to: state_delta the result is a JSON Patch, such as [{op: replace, path: /title, value: Soup}]; this is no JSON: %s", err)
+	case err != nil:
+		d.fault(at, "with maps_to: %s the result is an object, such as {title: Soup}; this is no JSON: %s", as, err)
+	case doc.Kind() != jsondoc.KindObject:
+		d.fault(at, "with maps_to: %s the result is an object, such as {title: Soup}, and not %s", as, doc.Kind())
+	}
 }
 
 // fileTool is a tool that an agents file describes. Its arguments are checked
@@ -111,11 +132,12 @@ type webhook struct {
 // maxAnswer bounds a webhook's answer.
 const maxAnswer = 4 << 20
 
-func (d *document) webhook(at jsondoc.Pointer, v jsondoc.Value) (*webhook, error) {
+func (d *document) webhook(at jsondoc.Pointer, v jsondoc.Value) *webhook {
 	w := &webhook{method: http.MethodPost, headers: http.Header{}}
 	var err error
 	if w.url, err = url.Parse(text(v, "url")); err != nil || w.url.Host == "" {
-		return nil, d.fault(at.Child("url"), "this is no address such as https://example.com/hook")
+		d.fault(at.Child("url"), "this is no address such as https://example.com/hook")
+		return nil
 	}
 	if m := text(v, "method"); m != "" {
 		w.method = m
@@ -123,13 +145,12 @@ func (d *document) webhook(at jsondoc.Pointer, v jsondoc.Value) (*webhook, error
 	headers, _ := v.Get("headers")
 	for name, value := range headers.Members() {
 		if strings.ContainsAny(name+value.Str(), "\r\n\x00") || name == "" {
-			return nil, d.fault(at.Child("headers").Child(name), "a header is one line")
+			d.fault(at.Child("headers").Child(name), "a header is one line")
+			continue
 		}
 		w.headers.Set(name, value.Str())
 	}
-	if w.timeout, err = d.duration(at.Child("timeout"), text(v, "timeout"), 10*time.Second); err != nil {
-		return nil, err
-	}
+	w.timeout = d.duration(at.Child("timeout"), text(v, "timeout"), 10*time.Second)
 	w.client = &http.Client{CheckRedirect: func(next *http.Request, via []*http.Request) error {
 		if next.URL.Host != w.url.Host || next.URL.Scheme != w.url.Scheme {
 			return fmt.Errorf("the server redirects to another host, %s", next.URL.Host)
@@ -139,7 +160,7 @@ func (d *document) webhook(at jsondoc.Pointer, v jsondoc.Value) (*webhook, error
 		}
 		return nil
 	}}
-	return w, nil
+	return w
 }
 
 // call posts the arguments. What went wrong is for the log; the model is told

@@ -15,7 +15,7 @@ import (
 
 func hook(t *testing.T, spec string) tool.FuncTool {
 	t.Helper()
-	list, err := parseAgents("agents.yaml", []byte("agents:\n  a:\n    tools:\n      t:\n        http: "+spec+"\n"), fakeEnv)
+	list, err := parseAgents("agents.yaml", []byte("agents:\n  a:\n    tools:\n      t:\n        http: "+spec+"\n"), fakeEnv, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

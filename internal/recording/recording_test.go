@@ -13,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 
+	"github.com/lockstep-go/lockstep/agui"
 	"github.com/lockstep-go/lockstep/internal/recording"
 )
 
@@ -246,11 +247,30 @@ func TestRebinder(t *testing.T) {
 		{"a wrong run stays wrong", posted,
 			[]string{`{"type":"RUN_STARTED","threadId":"t","runId":"r"}`, `{"type":"RUN_FINISHED","threadId":"t","runId":"x"}`},
 			[]string{`{"type":"RUN_STARTED","threadId":"T","runId":"R"}`, `{"type":"RUN_FINISHED","threadId":"T","runId":"x"}`}},
+		{"ids that the new history has get a number, everywhere the same", posted,
+			[]string{`{"type":"TEXT_MESSAGE_START","messageId":"m1","role":"assistant"}`, `{ "type":"TOOL_CALL_START", "toolCallId":"c1","parentMessageId":"m1","x":1.0 }`,
+				`{"type":"TOOL_CALL_RESULT","messageId":"x1","toolCallId":"c1","content":"m1"}`, `{"type":"TEXT_MESSAGE_START","messageId":"m1-2"}`, `{"type":"TEXT_MESSAGE_START","messageId":"m9"}`,
+				`{"type":"MESSAGES_SNAPSHOT","messages":[{"id":"u9"},{"id":"m1","toolCalls":[{"id":"c1"}]},{"id":"x1","toolCallId":"c1"}]}`,
+				`{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":{"type":"interrupt","interrupts":[{"id":"i","toolCallId":"c1"}]}}`,
+				`{"type":"STATE_SNAPSHOT","snapshot":{"messageId":"m1"}}`},
+			[]string{`{"type":"TEXT_MESSAGE_START","messageId":"m1-3","role":"assistant"}`, `{"type":"TOOL_CALL_START","toolCallId":"c1-2","parentMessageId":"m1-3","x":1.0}`,
+				`{"type":"TOOL_CALL_RESULT","messageId":"x1-2","toolCallId":"c1-2","content":"m1"}`, `{"type":"TEXT_MESSAGE_START","messageId":"m1-2-2"}`, `{"type":"TEXT_MESSAGE_START","messageId":"m9"}`,
+				`{"type":"MESSAGES_SNAPSHOT","messages":[{"id":"u9"},{"id":"m1-3","toolCalls":[{"id":"c1-2"}]},{"id":"x1-2","toolCallId":"c1-2"}]}`,
+				`{"type":"RUN_FINISHED","threadId":"T","runId":"R","outcome":{"type":"interrupt","interrupts":[{"id":"i","toolCallId":"c1-2"}]}}`,
+				`{"type":"STATE_SNAPSHOT","snapshot":{"messageId":"m1"}}`}},
+		{"ids that the recorded history had stay", recording.Header{Input: json.RawMessage(`{"threadId":"t","runId":"r","messages":[{"id":"m1","role":"assistant","toolCalls":[{"id":"c1","type":"function","function":{"name":"f","arguments":""}}]}]}`)},
+			[]string{`{"type":"TOOL_CALL_RESULT","messageId":"x1","toolCallId":"c1","content":"ok"}`, `{"type":"MESSAGES_SNAPSHOT","messages":[{"id":"m1"}]}`},
+			[]string{`{"type":"TOOL_CALL_RESULT","messageId":"x1-2","toolCallId":"c1","content":"ok"}`, `{"type":"MESSAGES_SNAPSHOT","messages":[{"id":"m1"}]}`}},
+		{"a repeated id stays repeated", posted,
+			[]string{`{"type":"TOOL_CALL_RESULT","messageId":"x1","toolCallId":"a"}`, `{"type":"TOOL_CALL_RESULT","messageId":"x1","toolCallId":"b"}`},
+			[]string{`{"type":"TOOL_CALL_RESULT","messageId":"x1-2","toolCallId":"a"}`, `{"type":"TOOL_CALL_RESULT","messageId":"x1-2","toolCallId":"b"}`}},
 		{"what is broken stays broken", posted,
 			[]string{`[DONE]`, ``, `{"type":"RUN_STARTED"}`, `{"type":"RUN_STARTED","threadId":7,"runId":null}`, "{\"type\":\"RUN_STARTED\",\"threadId\":\"\xff\"}", `{"type":"RUN_FINISHED","threadId":"t","threadId":"t"}`}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := recording.NewRebinder(c.header, "T", "R")
+			r := recording.NewRebinder(c.header, &agui.RunAgentInput{ThreadID: "T", RunID: "R", Messages: []agui.Message{
+				{ID: "u1", Role: agui.RoleUser}, {ID: "m1", ToolCalls: []agui.ToolCall{{ID: "c1"}}}, {ID: "m1-2"}, {ID: "x1", ToolCallID: "c1"},
+			}})
 			for i, in := range c.in {
 				want := in
 				if c.want != nil {
@@ -276,7 +296,7 @@ func FuzzReader(f *testing.F) {
 		if err != nil && (!errors.As(err, &bad) || bad.Line < 1 || bad.Line > bytes.Count(file, []byte("\n"))+1) {
 			t.Fatal(err)
 		}
-		r := recording.NewRebinder(h, "T", "R")
+		r := recording.NewRebinder(h, &agui.RunAgentInput{ThreadID: "T", RunID: "R", Messages: []agui.Message{{ID: "m"}}})
 		for _, l := range lines {
 			if (l.Data != nil) == (l.Response != nil || l.End != "") {
 				t.Fatalf("%+v", l)

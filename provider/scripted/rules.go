@@ -53,10 +53,23 @@ func byName(v *view) []act {
 	if m[2] != "" {
 		var err error
 		if args, err = jsondoc.ParseString(m[2]); err != nil {
-			return say("I cannot call %s: what you wrote after its name is not JSON (%v).", m[1], err)
+			return say("I cannot call %s: what you wrote after its name is not JSON (%v). Write it like this: %s", m[1], err, v.example(m[1]))
 		}
 	}
 	return []act{{tool: m[1], args: args}}
+}
+
+// maxExample is how long the arguments in an example may be to be read at a glance.
+const maxExample = 200
+
+// example is what to write to have a tool called. It is a message of the form that
+// [byName] reads, so that a person can change the values and send it.
+func (v *view) example(name string) string {
+	args := sample(v.schema(name), "").String()
+	if len(args) > maxExample {
+		return "call " + name + " (and after it, if you like, the arguments as one JSON object)"
+	}
+	return "call " + name + " " + args
 }
 
 // rejected answers where a person, or an error, stopped what the model wanted.
@@ -105,7 +118,7 @@ func fallback(v *view) []act {
 	add("change the background", "change_background")
 	if len(can) == 0 {
 		if len(v.names) > 0 {
-			return say("%s I have no rule for that. Say \"call %s\" and I call the tool.", whoAmI, v.names[0])
+			return say("%s I have no rule for that. Name a tool and its arguments, and I call it: %s", whoAmI, v.example(v.names[0]))
 		}
 		return say("%s I have no rule for that; say hello, or ask me who I am.", whoAmI)
 	}

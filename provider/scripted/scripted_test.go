@@ -90,6 +90,11 @@ var (
 	}) (any, error) {
 		return map[string]any{"temperature": 20, "conditions": "Sunny", "humidity": 50, "location": in.Location}, nil
 	})
+	add = functool.MustNew(functool.Config{Name: "add"}, func(_ context.Context, in struct {
+		By int `json:"by"`
+	}) (any, error) {
+		return in.By, nil
+	})
 	taskSteps = functool.MustNew(functool.Config{Name: "generate_task_steps"}, func(context.Context, struct {
 		Steps []taskStep `json:"steps"`
 	}) (string, error) {
@@ -223,7 +228,7 @@ func TestDojoPrompts(t *testing.T) {
 		{"a schema with references", "Plan a trip", "", []tool.Tool{tool.NewDeclaration("generate_task_steps", "", jsondoc.MustParse(`{"type":"object","properties":{"steps":{"type":"array","items":{"$ref":"#/$defs/S"}}},"required":["steps"],"$defs":{"S":{"type":"object","properties":{"description":{"type":"string"},"status":{"enum":["open","done"]}},"required":["description","status"]}}}`))},
 			"generate_task_steps", nil, []string{`"status":"open"`}, nil},
 		{"shorter", "Make it shorter", `{"document":"One.\n\nTwo.\n\nThree."}`, []tool.Tool{writeLocal}, "write_document_local", nil, []string{`{"document":"One.\n\nTwo."}`}, nil},
-		{"by name, with nonsense", `call get_weather {"location": }`, "", []tool.Tool{getWeather}, "", []string{"not JSON"}, nil, nil},
+		{"by name, with nonsense", `call get_weather {"location": }`, "", []tool.Tool{getWeather}, "", []string{"not JSON", `call get_weather {"location":"San Francisco"}`}, nil, []string{"jsondoc:"}},
 		{"thanks", "Thank you!", pageRecipe, recipeTools, "", []string{"welcome"}, nil, nil},
 
 		{"story", "Give me a story for a dragon called Atlantis in document", `{"document":""}`, []tool.Tool{writeLocal}, "write_document_local", []string{"written"}, []string{"Atlantis", "dragon"}, nil},
@@ -254,6 +259,8 @@ func TestDojoPrompts(t *testing.T) {
 		{"by name, without", "use update_recipe", "", recipeTools, "update_recipe", nil, nil, nil},
 		{"no rule", "Colourless green ideas sleep furiously", "", recipeTools, "", []string{"scripted", "write a recipe"}, nil, nil},
 		{"no rule, another tool", "Colourless green ideas", "", []tool.Tool{tool.NewDeclaration("frobnicate", "", jsondoc.Value{})}, "", []string{"call frobnicate"}, nil, nil},
+		{"no rule, a tool with arguments", "add five", "", []tool.Tool{add}, "", []string{`call add {"by":1}`}, nil, nil},
+		{"the form that the hint has", `call add {"by":5}`, "", []tool.Tool{add}, "add", []string{"The tool add answered"}, []string{`{"by":5}`}, nil},
 		{"nothing at all", "", "", nil, "", []string{"scripted"}, nil, nil},
 	}
 	for _, tt := range tests {
@@ -278,8 +285,8 @@ func TestDojoPrompts(t *testing.T) {
 				}
 			}
 			for _, part := range tt.not {
-				if strings.Contains(all, part) {
-					t.Errorf("the arguments have %q:\n%s", part, all)
+				if strings.Contains(all+said, part) {
+					t.Errorf("there is %q in the arguments or in what it said:\n%s\n%s", part, all, said)
 				}
 			}
 		})
