@@ -51,6 +51,30 @@ ensure_chromium() {
   CHROMIUM=$(command -v chromium)
 }
 
+# ensure_postgres: PostgreSQL's server programs. The tests start a server of
+# their own, so on Debian no cluster is made and nothing is started.
+ensure_postgres() {
+  [ -z "${LOCKSTEP_TEST_POSTGRES:-}" ] || return 0
+  have_postgres && return 0
+  if command -v apt-get >/dev/null 2>&1; then
+    local root="" conf=/etc/postgresql-common/createcluster.conf
+    [ "$(id -u)" = 0 ] || root="sudo"
+    echo "installing postgresql" >&2
+    $root apt-get update -qq >&2
+    # Settings of somebody who has the package already are left alone.
+    if [ ! -e "$conf" ]; then
+      DEBIAN_FRONTEND=noninteractive $root apt-get install -y -qq --no-install-recommends postgresql-common >&2
+      $root sed -i 's/^#*create_main_cluster.*/create_main_cluster = false/' "$conf"
+    fi
+    DEBIAN_FRONTEND=noninteractive $root apt-get install -y -qq --no-install-recommends postgresql >&2
+  fi
+  have_postgres || { echo "PostgreSQL is needed; install its server (Debian: postgresql), or name one in LOCKSTEP_TEST_POSTGRES, and try again" >&2; exit 1; }
+}
+
+have_postgres() {
+  command -v initdb >/dev/null 2>&1 || compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null
+}
+
 # need_fonts: what screenshots need to look as on a desktop; nothing fails without.
 need_fonts() {
   command -v apt-get >/dev/null 2>&1 || return 0

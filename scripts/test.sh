@@ -8,6 +8,7 @@ cd "$(dirname "$0")/.."
 ensure_go
 need gcc gcc # the race detector
 ensure_node
+ensure_postgres
 # Two builds of everything and no more: the large vendor SDKs take minutes each.
 # With the race detector (which needs cgo), and as the product is built.
 CGO_ENABLED=1 go test -race -timeout 10m ./...

@@ -53,14 +53,15 @@ type guarded struct {
 
 // launch starts a program under a shell.
 func launch(dir string, user *account, log *os.File, args []string) (*guarded, error) {
-	// The server gets SIGINT, which ends it without waiting for its clients. The
-	// shell itself must outlive an interrupt that is meant for the tests.
+	// The server gets SIGINT, which ends it without waiting for its clients, and
+	// its files go, too. The shell itself must outlive an interrupt that is meant
+	// for the tests.
 	const script = `trap '' INT TERM
 "$@" & server=$!
-(cat > /dev/null; kill -INT $server 2> /dev/null) <&3 3<&- & guard=$!
+(cat > /dev/null; : > gone; kill -INT $server 2> /dev/null) <&3 3<&- & guard=$!
 exec 3<&-
 wait $server
-kill $guard 2> /dev/null`
+if [ -e gone ]; then rm -rf "$PWD"; else kill -KILL $guard; fi`
 	cmd := exec.Command("sh", append([]string{"-c", script + "\n", "sh"}, args...)...)
 	cmd.Dir, cmd.SysProcAttr, cmd.Stdout, cmd.Stderr = dir, user.attributes(), log, log
 	r, w, err := os.Pipe()

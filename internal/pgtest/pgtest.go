@@ -51,7 +51,7 @@ func URL(t testing.TB) string {
 	if base == "" {
 		shared.Lock()
 		if shared.server == nil && shared.failed == nil {
-			shared.server, shared.failed = start()
+			shared.server, shared.failed = start(nil)
 		}
 		server, err := shared.server, shared.failed
 		shared.Unlock()
@@ -128,16 +128,18 @@ type Server struct {
 	bin, dir, password string
 	port               int
 	user               *account
+	settings           []string
 
 	mu    sync.Mutex
 	guard *guarded // nil while it does not run
 }
 
-// Start starts a server for one test, which may stop and restart it. It is
-// skipped where Env names another server and none is installed here.
-func Start(t testing.TB) *Server {
+// Start starts a server for one test, which may stop and restart it, with
+// settings such as "fsync=on" (the default here is off). The test is skipped
+// where Env names another server and none is installed here.
+func Start(t testing.TB, settings ...string) *Server {
 	t.Helper()
-	s, err := start()
+	s, err := start(settings)
 	if errors.Is(err, errNone) && os.Getenv(Env) != "" {
 		t.Skip("a server that can be restarted is needed, and none is installed")
 	}
@@ -200,12 +202,12 @@ func version(dir string) int {
 }
 
 // start makes a server's files and starts it.
-func start() (_ *Server, err error) {
+func start(settings []string) (_ *Server, err error) {
 	bin, err := find()
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{bin: bin, password: rand.Text()}
+	s := &Server{bin: bin, password: rand.Text(), settings: settings}
 	// Short: the path of the socket in it must fit into about 100 bytes.
 	if s.dir, err = os.MkdirTemp("", "lockstep-pg-"); err != nil {
 		return nil, err
@@ -257,6 +259,9 @@ func (s *Server) up() error {
 	args := []string{
 		filepath.Join(s.bin, "postgres"), "-D", s.data(), "-k", s.dir, "-h", "127.0.0.1", "-p", strconv.Itoa(s.port),
 		"-c", "fsync=off", "-c", "max_connections=200", "-c", "shared_buffers=32MB",
+	}
+	for _, setting := range s.settings {
+		args = append(args, "-c", setting)
 	}
 	guard, err := launch(s.dir, s.user, log, args)
 	if err != nil {

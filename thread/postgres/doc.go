@@ -54,6 +54,5 @@
 // notification has no contents; it only makes a tail look.
 //
 // Each process has one connection that listens. It has to be a session of its
-// own: behind a pooler that gives each transaction another one, name the server
-// itself. Without it everything works, a second later.
+// own: where a pooler gives each transaction another one, name the server itself.
 package postgres

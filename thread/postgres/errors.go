@@ -33,8 +33,9 @@ func line(err error) string { return strings.Join(strings.Fields(err.Error()), "
 func parse(text string) (*pgxpool.Config, error) {
 	u, err := url.Parse(text)
 	switch {
-	case err != nil:
-		return nil, errors.New("postgres: the store's URL cannot be read; it is postgres://USER:PASSWORD@HOST:PORT/DATABASE, and in a password %, /, ?, #, @ and : are written %25, %2F, %3F, %23, %40 and %3A")
+	case err != nil, strings.Contains(u.EscapedPath()+u.RawQuery+u.EscapedFragment(), "@"):
+		// An @ behind the host is the end of a password with a / or the like in it.
+		return nil, errors.New("postgres: the store's URL cannot be read; it is postgres://USER:PASSWORD@HOST:PORT/DATABASE, and in a password %, /, ?, #, @ and : are written %25, %2F, %3F, %23, %40 and %3A (an @ elsewhere is %40, too)")
 	case u.Scheme != "postgres" && u.Scheme != "postgresql":
 		return nil, errors.New("postgres: the store's URL begins with neither postgres:// nor postgresql://")
 	}

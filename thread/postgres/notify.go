@@ -42,12 +42,16 @@ type announcements struct {
 // soon.
 func (s *Store) announceLog(k id) {
 	s.watchers.wake(k.tag())
-	a := &s.announced
+	s.announced.add(k.tag())
+}
+
+// add adds a log to those that others have to be told of.
+func (a *announcements) add(t tag) {
 	a.mu.Lock()
 	if a.logs == nil {
 		a.logs = map[tag]struct{}{}
 	}
-	a.logs[k.tag()] = struct{}{}
+	a.logs[t] = struct{}{}
 	a.mu.Unlock()
 	select {
 	case a.ready <- struct{}{}:

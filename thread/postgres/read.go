@@ -109,9 +109,7 @@ func (s *Store) tail(ctx context.Context, key thread.Key, after uint64, yield fu
 		default:
 			// It is asked again when there is a new connection, and every second. The
 			// store's goroutines log what is wrong.
-			timer := time.NewTimer(time.Second)
-			defer timer.Stop()
-			again = timer.C
+			again = time.After(pollEvery)
 		}
 		select {
 		case <-w.changed:
