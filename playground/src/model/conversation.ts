@@ -59,6 +59,10 @@ export class Conversation {
   /** Said to screen readers. */
   readonly spoken = signal("");
   readonly background = signal("");
+  /** Brings back what this person removed last. */
+  readonly back = signal<(() => void) | null>(null);
+  /** The place that came back, or was made, a moment ago. */
+  readonly reveal = signal<string | null>(null);
   readonly timeline = new Timeline();
 
   readonly approvals = computed(() =>
@@ -214,7 +218,17 @@ export class Conversation {
 
   /** A click takes a value away; another one brings it back. */
   private offerBack(path: string, value: unknown): void {
-    const run = () => void this.edit([{ op: "add", path, value }]);
+    const run = () => {
+      this.back.value = null;
+      void this.edit([{ op: "add", path, value }]).then(
+        (outcome) => {
+          if (outcome.status === "applied") this.reveal.value = path;
+          else this.notice("warning", "It could not be brought back: its place has changed meanwhile.");
+        },
+        (e: unknown) => this.fail("It could not be brought back", e),
+      );
+    };
+    this.back.value = run;
     this.notice("info", `${place(path, this.state.value)} is removed.`, { label: "Bring it back", run });
   }
 
