@@ -231,7 +231,7 @@ describe("the page", { concurrency: 4 }, () => {
     assert.equal(await page.locator(".tag.predicted").count(), 0);
   });
 
-  inTab("the older kind of question is answered by a tool message", async (page) => {
+  inTab("the older kind of question is approved as it is, edited, or rejected", async (page) => {
     await page.goto(at("predictive_state_updates"));
     await page.say("Write a story about a dragon called Atlantis");
     await page.locator(".approval").waitFor();
@@ -246,6 +246,25 @@ describe("the page", { concurrency: 4 }, () => {
     await page.idle();
     assert.match(await page.value("Document").textContent(), /Atlantis/);
     assert.doesNotMatch(await page.value("Document").textContent(), /Lola/);
+
+    await page.say("Change the dragon's name to Lola");
+    await page.getByRole("button", { name: "Edit", exact: true }).click();
+    await page.getByLabel("Document", { exact: true }).fill("A story of my own.");
+    await page.getByRole("button", { name: "Approve this version" }).click();
+    await page.value("Document").getByText("A story of my own.").waitFor();
+    await page.idle();
+    assert.equal(await page.locator(".approval, .tag.predicted").count(), 0);
+
+    // It may be passed over, which is a no; also where only the server knows of it.
+    await page.say("Change the dragon's name to Lola");
+    await page.locator(".approval").waitFor();
+    await page.reload();
+    await page.locator(".approval").waitFor();
+    await page.say("Hello!");
+    await page.locator(".approval").waitFor({ state: "detached" });
+    await page.idle();
+    assert.equal(await page.value("Document").textContent(), "A story of my own.");
+    assert.equal(await page.locator(".banner").count(), 0);
   });
 
   inTab("steps to choose from, a haiku, a background: tools of the page", async (page) => {

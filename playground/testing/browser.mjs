@@ -5,9 +5,9 @@ import { mkdirSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { chromium } from "playwright-core";
-import { gated, serve, until, wire } from "../../clients/js/testing/server.mjs";
+import { asking, gated, serve, until, wire } from "../../clients/js/testing/server.mjs";
 
-export { gated, serve, until, wire };
+export { asking, gated, serve, until, wire };
 
 const shots = process.env.SHOTS ?? path.join(path.dirname(fileURLToPath(import.meta.url)), "..", "shots");
 mkdirSync(shots, { recursive: true });

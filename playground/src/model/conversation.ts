@@ -73,6 +73,7 @@ export class Conversation {
       before: this.before.value,
       after: this.state.value,
       predicted: this.predicted.value,
+      owners: this.owners.value,
     }),
   );
 
@@ -81,6 +82,8 @@ export class Conversation {
 
   /** The state that the newest run of the agent began with. */
   private readonly before = signal<unknown>(undefined);
+  /** The places that the newest run predicted, by call. */
+  private readonly owners = signal<ReadonlyMap<string, readonly string[]>>(new Map());
   private readonly own: OwnEdit[] = [];
   private shared: unknown = {};
   private frame = 0;
@@ -155,12 +158,23 @@ export class Conversation {
     }
     for (const [event, time] of this.later) this.timeline.add(event, time);
     this.later = null;
-    this.before.value = this.stateBefore();
+    this.lookBack();
   }
 
-  /** The state that the newest run of the agent began with. */
-  private stateBefore(): unknown {
-    return this.timeline.stateAtRunStart(this.timeline.findLast((e) => isAgentRun(e) && "input" in e));
+  /** Finds what the newest run of the agent began with, and what it predicted. */
+  private lookBack(): void {
+    const start = this.timeline.findLast((e) => isAgentRun(e) && "input" in e);
+    this.before.value = this.timeline.stateAtRunStart(start);
+    const owners = new Map<string, string[]>();
+    for (let n = start < 0 ? this.timeline.length : start; n < this.timeline.length; n++) {
+      const event = this.timeline.event(n) as (BaseEvent & { delta?: Operation[] }) | undefined;
+      const mark = event && markOf(event);
+      if (!mark?.predicted || mark.call === undefined) continue;
+      const paths = owners.get(mark.call) ?? [];
+      for (const op of event?.delta ?? []) if (!paths.some((p) => within(op.path, p))) paths.push(op.path);
+      owners.set(mark.call, paths);
+    }
+    this.owners.value = owners;
   }
 
   /** Lets go of the thread; a run that is active goes on for its linger time. */
@@ -174,6 +188,10 @@ export class Conversation {
   // What a person does.
 
   async send(text: string): Promise<void> {
+    // What is asked in the older way may be passed over; the official client, which
+    // knows of it after a reload, would insist on an answer.
+    const passed = this.approvals.value.filter((a) => a.older).map((a) => a.id);
+    this.agent.pendingInterrupts = this.agent.pendingInterrupts.filter((i) => !passed.includes(i.id));
     await this.run(() => this.agent.send(text, { tools: this.tools }));
   }
 
@@ -340,7 +358,7 @@ export class Conversation {
   private async settle(): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve)); // until the run's last event is applied
     if (this.closed || this.running.value !== "no") return;
-    this.before.value = this.stateBefore();
+    this.lookBack();
     this.drawNow();
     if (this.approvals.value.length === 0) {
       this.predicted.value = [];

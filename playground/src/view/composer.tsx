@@ -24,6 +24,12 @@ export function Composer({ conversation }: { conversation: Conversation }) {
   useEffect(() => {
     if (matchMedia("(min-width: 900px)").matches) field.current?.focus();
   }, []);
+  const was = useRef(blocked);
+  useEffect(() => {
+    // What had the focus was the last decision, which is gone.
+    if (was.current && !blocked && document.activeElement === document.body && matchMedia("(min-width: 900px)").matches) field.current?.focus();
+    was.current = blocked;
+  }, [blocked]);
   const send = () => {
     const message = text.value.trim();
     if (message === "" || running !== "no" || blocked) return;

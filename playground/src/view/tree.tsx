@@ -11,6 +11,8 @@ import { TreeState, type TreeContext } from "./treestate";
 
 interface NodeProps {
   tree: TreeState;
+  /** The newest, also in `tree`: here, so that a change of it alone is drawn. */
+  context: TreeContext;
   path: string;
   value: unknown;
   depth: number;
@@ -40,8 +42,8 @@ export function Tree({ context, name }: { context: TreeContext; name: string }) 
   const { doc } = context;
   return (
     <div ref={root} class="tree" role="tree" aria-label={name} aria-describedby={context.edit ? "tree-keys" : undefined} onKeyDown={(e) => press(tree, e)} onClick={(e) => click(tree, e)}>
-      {hasInside(doc) ? <Children tree={tree} path="" value={doc} depth={0} role="none" /> : <Item tree={tree} path="" value={doc} depth={0} name="Value" title="Value" index={0} count={1} />}
-      {tree.adding.value === "" && hasInside(doc) && <Adder tree={tree} path="" value={doc} />}
+      {hasInside(doc) ? <Children tree={tree} context={context} path="" value={doc} depth={0} role="none" /> : <Item tree={tree} context={context} path="" value={doc} depth={0} name="Value" title="Value" index={0} count={1} />}
+      {tree.adding.value === "" && hasInside(doc) && <Adder tree={tree} context={context} path="" value={doc} />}
       {context.edit && (
         <p id="tree-keys" class="sr-only">
           Enter changes a value, Delete removes it, plus adds one.
@@ -84,8 +86,9 @@ function useFocus(tree: TreeState, root: { current: HTMLDivElement | null }): vo
       document.removeEventListener("pointerdown", at, true);
     };
   }, []);
-  useLayoutEffect(() => {
-    const box = root.current!;
+  const settle = () => {
+    const box = root.current;
+    if (!box) return;
     const { activeElement } = document;
     const free = activeElement === null || activeElement === document.body;
     const mine = box.contains(activeElement) || (free && held.current);
@@ -104,16 +107,21 @@ function useFocus(tree: TreeState, root: { current: HTMLDivElement | null }): vo
     // Tab finds the tree even where its last item is gone.
     else if (!itemOf(box, current.value)) current.value = itemsOf(box)[0]?.dataset.path ?? "";
     before.current = box.contains(document.activeElement) ? itemsOf(box).map((i) => i.dataset.path!) : [];
+  };
+  useLayoutEffect(() => {
+    settle();
+    // Parts that are drawn by themselves are drawn after this one.
+    queueMicrotask(settle);
   });
 }
 
 /** What every item of the tree has. */
-function useItem({ tree, path, depth, index, count }: Omit<Child, "name" | "value">, name: string) {
+function useItem({ tree, context, path, depth, index, count }: Omit<Child, "name" | "value">, name: string) {
   const tabIndex = useComputed(() => (tree.current.value === path ? 0 : -1));
   return {
     role: "treeitem" as const,
     "data-path": path,
-    "data-predicted": isPredicted(tree.context, path),
+    "data-predicted": isPredicted(context, path),
     tabIndex,
     "aria-label": name,
     "aria-level": depth + 1,
@@ -123,21 +131,21 @@ function useItem({ tree, path, depth, index, count }: Omit<Child, "name" | "valu
 }
 
 /** What an object or a list holds. `role`: of the element around it. */
-function Children({ tree, path, value, depth, role }: NodeProps & { role: "group" | "none" }) {
+function Children({ tree, context, path, value, depth, role }: NodeProps & { role: "group" | "none" }) {
   if (Array.isArray(value)) {
     const columns = columnsOf(value);
-    if (columns) return <Table tree={tree} path={path} value={value as Doc[]} columns={columns} depth={depth} role={role} />;
+    if (columns) return <Table tree={tree} context={context} path={path} value={value as Doc[]} columns={columns} depth={depth} role={role} />;
     return (
-      <Paged tree={tree} path={path} depth={depth} names={value.map((_, i) => String(i))} role={role} ordered>
-        {(i, index) => <Item key={i} tree={tree} path={below(path, i)} name={`Item ${index + 1}`} value={value[index]} depth={depth} index={index} count={value.length} />}
+      <Paged tree={tree} context={context} path={path} depth={depth} names={value.map((_, i) => String(i))} role={role} ordered>
+        {(i, index) => <Item key={i} tree={tree} context={context} path={below(path, i)} name={`Item ${index + 1}`} value={value[index]} depth={depth} index={index} count={value.length} />}
       </Paged>
     );
   }
   const doc = value as Doc;
   const names = Object.keys(doc);
   return (
-    <Paged tree={tree} path={path} depth={depth} names={names} role={role}>
-      {(name, index) => <Item key={name} tree={tree} path={below(path, name)} name={label(name)} title={name} value={doc[name]} depth={depth} index={index} count={names.length} />}
+    <Paged tree={tree} context={context} path={path} depth={depth} names={names} role={role}>
+      {(name, index) => <Item key={name} tree={tree} context={context} path={below(path, name)} name={label(name)} title={name} value={doc[name]} depth={depth} index={index} count={names.length} />}
     </Paged>
   );
 }
@@ -147,19 +155,19 @@ function Item(props: Child & { title?: string }) {
   return hasInside(props.value) ? <Part {...props} value={props.value} /> : <Leaf {...props} />;
 }
 
-function Part({ tree, path, name, title, value, depth, index, count }: Child & { title?: string; value: Doc | unknown[] }) {
+function Part({ tree, context, path, name, title, value, depth, index, count }: Child & { title?: string; value: Doc | unknown[] }) {
   const open = tree.open(path).value;
   const adding = useComputed(() => tree.adding.value === path).value;
   const size = countOf(value);
   const editable = tree.editable(path);
-  const locked = !editable && tree.context.edit !== undefined;
+  const locked = !editable && context.edit !== undefined;
   const gist = title === undefined && !open ? gistOf(value) : "";
-  const said = [name, gist, size === 0 ? "empty" : size === 1 ? "1 value" : `${size} values`, locked && "read only", tagOf(tree.context, path, depth)];
-  const item = useItem({ tree, path, depth, index, count }, said.filter(Boolean).join(", "));
+  const said = [name, gist, size === 0 ? "empty" : size === 1 ? "1 value" : `${size} values`, locked && "read only", tagOf(context, path, depth)];
+  const item = useItem({ tree, context, path, depth, index, count }, said.filter(Boolean).join(", "));
   return (
     <li {...item} class="entry part" aria-expanded={size === 0 ? undefined : open}>
       <div class="head">
-        <Flash context={tree.context} path={path} />
+        <Flash context={context} path={path} />
         <span class="twist" aria-hidden="true" data-open={open} onClick={() => tree.toggle(path)}>
           <Icon name="chevron" size={14} />
           <span class="name" title={title === undefined ? undefined : path}>
@@ -168,7 +176,7 @@ function Part({ tree, path, name, title, value, depth, index, count }: Child & {
           {gist && <span class="gist">{gist}</span>}
           <span class="count">{size}</span>
         </span>
-        <Tag context={tree.context} path={path} depth={depth} closed={!open} />
+        <Tag context={context} path={path} depth={depth} closed={!open} />
         {locked && <Lock />}
         {editable && (
           <button class="button ghost square tiny plus" type="button" tabIndex={-1} aria-label={`Add to ${name}`} onClick={() => tree.add(path)}>
@@ -180,8 +188,8 @@ function Part({ tree, path, name, title, value, depth, index, count }: Child & {
       <Trouble tree={tree} path={path} />
       {open && (
         <div class="inside">
-          {size > 0 ? <Children tree={tree} path={path} value={value} depth={depth + 1} role="group" /> : <p class="none">Empty</p>}
-          {adding && <Adder tree={tree} path={path} value={value} />}
+          {size > 0 ? <Children tree={tree} context={context} path={path} value={value} depth={depth + 1} role="group" /> : <p class="none">Empty</p>}
+          {adding && <Adder tree={tree} context={context} path={path} value={value} />}
         </div>
       )}
     </li>
@@ -194,12 +202,12 @@ function gistOf(value: Doc | unknown[]): string {
   return first === undefined ? "" : first.length > 60 ? `${first.slice(0, 59)}…` : first;
 }
 
-function Leaf({ tree, path, name, title, value, depth, index, count }: Child & { title?: string }) {
+function Leaf({ tree, context, path, name, title, value, depth, index, count }: Child & { title?: string }) {
   const long = title !== undefined && typeof value === "string" && (value.length > 90 || value.includes("\n"));
-  const item = useItem({ tree, path, depth, index, count }, sayLeaf(tree, path, title === undefined ? "" : name, value, depth));
+  const item = useItem({ tree, context, path, depth, index, count }, sayLeaf({ tree, context }, path, title === undefined ? "" : name, value, depth));
   return (
     <li {...item} class={title === undefined ? "entry item" : long ? "entry long" : "entry"} aria-checked={typeof value === "boolean" ? value : undefined}>
-      <Flash context={tree.context} path={path} />
+      <Flash context={context} path={path} />
       {title === undefined ? (
         <span class="index" aria-hidden="true">
           {index + 1}
@@ -209,9 +217,9 @@ function Leaf({ tree, path, name, title, value, depth, index, count }: Child & {
           {name}
         </span>
       )}
-      {long && <Tag context={tree.context} path={path} depth={depth} />}
-      <Scalar tree={tree} path={path} value={value} name={name} />
-      {!long && <Tag context={tree.context} path={path} depth={depth} />}
+      {long && <Tag context={context} path={path} depth={depth} />}
+      <Scalar tree={tree} context={context} path={path} value={value} name={name} />
+      {!long && <Tag context={context} path={path} depth={depth} />}
       <Remove tree={tree} path={path} name={name} />
       <Trouble tree={tree} path={path} />
     </li>
@@ -221,20 +229,20 @@ function Leaf({ tree, path, name, title, value, depth, index, count }: Child & {
 /** The longest text that an item is called by; the whole of it is in its editor. */
 const longestName = 600;
 
-function sayLeaf(tree: TreeState, path: string, name: string, value: unknown, depth: number): string {
+function sayLeaf({ tree, context }: Pick<NodeProps, "tree" | "context">, path: string, name: string, value: unknown, depth: number): string {
   const text = value === "" ? "empty" : typeof value === "boolean" ? (value ? "yes" : "no") : String(value);
   const cut = text.length > longestName ? `${text.slice(0, longestName)}…` : text;
-  const locked = tree.context.edit !== undefined && !tree.editable(path);
-  return [name === "" ? cut : `${name}: ${cut}`, locked && "read only", tagOf(tree.context, path, depth)].filter(Boolean).join(", ");
+  const locked = context.edit !== undefined && !tree.editable(path);
+  return [name === "" ? cut : `${name}: ${cut}`, locked && "read only", tagOf(context, path, depth)].filter(Boolean).join(", ");
 }
 
 /** The most of a text that is drawn in the tree, in characters. */
 const longestText = 20_000;
 
 /** A value that has no inside, or the field in its place. A click begins to change it. */
-function Scalar({ tree, path, value, name }: { tree: TreeState; path: string; value: unknown; name: string }) {
+function Scalar({ tree, context, path, value, name }: { tree: TreeState; context: TreeContext; path: string; value: unknown; name: string }) {
   const editing = useComputed(() => tree.editing.value === path).value;
-  if (editing && tree.context.edit) return <Editor context={tree.context} path={path} value={value} name={name} done={() => tree.done(path)} left={() => (tree.editing.value = null)} op="replace" />;
+  if (editing && context.edit) return <Editor context={context} path={path} value={value} name={name} done={() => tree.done(path)} left={() => (tree.editing.value = null)} op="replace" />;
   const editable = tree.editable(path);
   const begin = editable ? () => tree.change(path) : undefined;
   if (typeof value === "boolean") {
@@ -255,7 +263,7 @@ function Scalar({ tree, path, value, name }: { tree: TreeState; path: string; va
 }
 
 /** Objects of one flat shape, as rows. */
-function Table({ tree, path, value, columns, depth, role }: { tree: TreeState; path: string; value: Doc[]; columns: string[]; depth: number; role: "group" | "none" }) {
+function Table({ tree, context, path, value, columns, depth, role }: { tree: TreeState; context: TreeContext; path: string; value: Doc[]; columns: string[]; depth: number; role: "group" | "none" }) {
   const shown = value.slice(0, tree.limit(path).value);
   return (
     <>
@@ -266,17 +274,17 @@ function Table({ tree, path, value, columns, depth, role }: { tree: TreeState; p
               {columns.map((c) => (
                 <th key={c}>{label(c)}</th>
               ))}
-              {tree.context.edit && <th />}
+              {context.edit && <th />}
             </tr>
           </thead>
           {shown.map((row, i) => (
-            <Row key={i} tree={tree} path={below(path, i)} value={row} name={`row ${i + 1}`} columns={columns} short={columns.map((c) => shortColumn(value, c))} depth={depth} index={i} count={value.length} />
+            <Row key={i} tree={tree} context={context} path={below(path, i)} value={row} name={`row ${i + 1}`} columns={columns} short={columns.map((c) => shortColumn(value, c))} depth={depth} index={i} count={value.length} />
           ))}
         </table>
       </div>
       {shown.length < value.length && (
         <ul role={role}>
-          <More tree={tree} path={path} depth={depth} count={value.length} shown={shown.length} />
+          <More tree={tree} context={context} path={path} depth={depth} count={value.length} shown={shown.length} />
         </ul>
       )}
     </>
@@ -284,20 +292,20 @@ function Table({ tree, path, value, columns, depth, role }: { tree: TreeState; p
 }
 
 /** A row is an item, and a group of its cells: in HTML a table may have many bodies. */
-function Row({ tree, path, value, name, columns, short, depth, index, count }: Child & { value: Doc; columns: string[]; short: boolean[] }) {
+function Row({ tree, context, path, value, name, columns, short, depth, index, count }: Child & { value: Doc; columns: string[]; short: boolean[] }) {
   const gist = columns.map((c) => (value[c] === undefined || value[c] === "" ? "" : String(value[c]).slice(0, longestName))).filter(Boolean);
-  const item = useItem({ tree, path, depth, index, count }, gist.length === 0 ? `Row ${index + 1}, empty` : gist.join(", "));
+  const item = useItem({ tree, context, path, depth, index, count }, gist.length === 0 ? `Row ${index + 1}, empty` : gist.join(", "));
   return (
     <tbody {...item}>
       <tr role="group">
         {columns.map((c, i) =>
           Object.hasOwn(value, c) ? (
-            <Cell key={c} tree={tree} path={below(path, c)} row={path} value={value[c]} name={label(c)} depth={depth + 1} index={i} count={columns.length} short={short[i]!} />
+            <Cell key={c} tree={tree} context={context} path={below(path, c)} row={path} value={value[c]} name={label(c)} depth={depth + 1} index={i} count={columns.length} short={short[i]!} />
           ) : (
             <td key={c} role="none" />
           ),
         )}
-        {tree.context.edit && (
+        {context.edit && (
           <td class="act" role="none">
             <Remove tree={tree} path={path} name={name} />
             <Trouble tree={tree} path={path} />
@@ -308,12 +316,12 @@ function Row({ tree, path, value, name, columns, short, depth, index, count }: C
   );
 }
 
-function Cell({ tree, path, row, value, name, depth, index, count, short }: Child & { row: string; short: boolean }) {
-  const item = useItem({ tree, path, depth, index, count }, sayLeaf(tree, path, name, value, depth));
+function Cell({ tree, context, path, row, value, name, depth, index, count, short }: Child & { row: string; short: boolean }) {
+  const item = useItem({ tree, context, path, depth, index, count }, sayLeaf({ tree, context }, path, name, value, depth));
   return (
     <td {...item} data-short={short} aria-checked={typeof value === "boolean" ? value : undefined}>
-      <Flash context={tree.context} path={path} or={row} />
-      <Scalar tree={tree} path={path} value={value} name={name} />
+      <Flash context={context} path={path} or={row} />
+      <Scalar tree={tree} context={context} path={path} value={value} name={name} />
       <Trouble tree={tree} path={path} />
     </td>
   );
@@ -326,6 +334,7 @@ function shortColumn(list: Doc[], name: string): boolean {
 
 interface PagedProps {
   tree: TreeState;
+  context: TreeContext;
   path: string;
   depth: number;
   names: string[];
@@ -334,21 +343,21 @@ interface PagedProps {
   children(name: string, index: number): ComponentChildren;
 }
 
-function Paged({ tree, path, depth, names, role, ordered = false, children }: PagedProps) {
+function Paged({ tree, context, path, depth, names, role, ordered = false, children }: PagedProps) {
   const shown = names.slice(0, tree.limit(path).value);
   const List = ordered ? "ol" : "ul";
   return (
     <List class="entries" role={role}>
       {shown.map(children)}
-      {shown.length < names.length && <More tree={tree} path={path} depth={depth} count={names.length} shown={shown.length} />}
+      {shown.length < names.length && <More tree={tree} context={context} path={path} depth={depth} count={names.length} shown={shown.length} />}
     </List>
   );
 }
 
 /** The item behind the last that is shown. */
-function More({ tree, path, depth, count, shown }: { tree: TreeState; path: string; depth: number; count: number; shown: number }) {
+function More({ tree, context, path, depth, count, shown }: { tree: TreeState; context: TreeContext; path: string; depth: number; count: number; shown: number }) {
   const text = `${(count - shown).toLocaleString("en")} more`;
-  const item = useItem({ tree, path: moreOf(path), depth, index: shown, count }, `${text}, Enter shows them`);
+  const item = useItem({ tree, context, path: moreOf(path), depth, index: shown, count }, `${text}, Enter shows them`);
   return (
     <li {...item} class="more" onClick={() => tree.more(path)}>
       <span class="button ghost small">Show {text}</span>
@@ -374,9 +383,9 @@ function Trouble({ tree, path }: { tree: TreeState; path: string }) {
 }
 
 /** The form for one more of what a place holds. */
-function Adder({ tree, path, value }: { tree: TreeState; path: string; value: Doc | unknown[] }) {
+function Adder({ tree, context, path, value }: { tree: TreeState; context: TreeContext; path: string; value: Doc | unknown[] }) {
   const added = (at: string) => tree.done(at);
   const left = () => tree.done(path);
-  if (Array.isArray(value)) return <AddItem context={tree.context} path={path} list={value} added={added} left={left} />;
-  return isObject(value) ? <AddMember context={tree.context} path={path} taken={Object.keys(value)} names={[]} added={added} left={left} /> : null;
+  if (Array.isArray(value)) return <AddItem context={context} path={path} list={value} added={added} left={left} />;
+  return isObject(value) ? <AddMember context={context} path={path} taken={Object.keys(value)} names={[]} added={added} left={left} /> : null;
 }
