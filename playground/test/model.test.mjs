@@ -254,6 +254,13 @@ describe("words for places", () => {
   }
 });
 
+test("thousands of changes at once are marked where they lie at the top", () => {
+  const list = Array.from({ length: 5000 }, (_, i) => ({ path: `/rows/${i}/at`, after: i }));
+  const marks = new m.marks.Marks().replaced([{ path: "/title", after: 1 }], "you").replaced(list, "agent");
+  assert.deepEqual([marks.get("/rows")?.who, marks.get("/rows/7/at"), marks.get("/title")], ["agent", undefined, undefined]);
+  assert.ok(marks.get("/rows").n > 1, "newer than what was");
+});
+
 describe("forms", () => {
   const read = (schema, draft) => {
     const faults = {};

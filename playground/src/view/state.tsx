@@ -1,10 +1,13 @@
 import { useSignal } from "@preact/signals";
+import { useMemo } from "preact/hooks";
 import { isObject, label } from "../json/pointer";
 import type { Conversation } from "../model/conversation";
 import { Icon } from "./icons";
 import { AddValue } from "./editor";
 import { Tree } from "./tree";
 import type { TreeContext } from "./treestate";
+
+const none: readonly string[] = [];
 
 /** The state as it is, and everything that one can do with it. */
 export function StatePanel({ conversation }: { conversation: Conversation }) {
@@ -14,17 +17,25 @@ export function StatePanel({ conversation }: { conversation: Conversation }) {
   const back = conversation.back.value;
   const undoing = useSignal(false);
   const custom = conversation.capabilities.value?.custom;
-  const context: TreeContext = {
-    doc: state,
-    marks: conversation.marks.value,
-    predicted: conversation.predicted.value,
-    fixed: custom?.stateAccess ?? [],
-    writing: running,
-    position: () => conversation.agent.position,
-    edit: (patch, base) => conversation.edit(patch, base),
-    ...(back && { restore: back }),
-    reveal: conversation.reveal,
-  };
+  const fixed = custom?.stateAccess ?? none;
+  const marks = conversation.marks.value;
+  const predicted = conversation.predicted.value;
+  // The same one as long as it says the same: a text that streams beside the tree
+  // draws nothing in it.
+  const context = useMemo<TreeContext>(
+    () => ({
+      doc: state,
+      marks,
+      predicted,
+      fixed,
+      writing: running,
+      position: () => conversation.agent.position,
+      edit: (patch, base) => conversation.edit(patch, base),
+      ...(back && { restore: back }),
+      reveal: conversation.reveal,
+    }),
+    [conversation, state, marks, predicted, fixed, running, back],
+  );
   const empty = !isObject(state) || Object.keys(state).length === 0;
   const undo = async () => {
     undoing.value = true;
