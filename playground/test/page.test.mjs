@@ -256,7 +256,7 @@ describe("the page", { concurrency: 4 }, () => {
     assert.equal(await page.locator(".approval, .tag.predicted").count(), 0);
 
     // It may be passed over, which is a no; also where only the server knows of it.
-    await page.say("Change the dragon's name to Lola");
+    await page.say("Make it longer");
     await page.locator(".approval").waitFor();
     await page.reload();
     await page.locator(".approval").waitFor();
@@ -318,13 +318,13 @@ describe("the page", { concurrency: 4 }, () => {
     model.release();
     await page.locator("[aria-live=polite]", { hasText: "Here's your recipe!" }).waitFor({ state: "attached" });
     await page.idle();
-    await page.value("Title").focus();
+    await page.item("Title").focus();
     await page.keyboard.press("Enter");
     await page.locator(".editor textarea:focus").waitFor();
     await page.keyboard.type("By keyboard");
     await page.keyboard.press("Enter");
     await page.value("Title").getByText("By keyboard").waitFor();
-    await until("the focus to come back", () => page.value("Title").evaluate((e) => e === document.activeElement));
+    await until("the focus to come back", () => page.item("Title").evaluate((e) => e === document.activeElement));
     await page.getByRole("tab", { name: "State" }).focus();
     await page.keyboard.press("ArrowRight");
     await page.locator(".timeline").waitFor();

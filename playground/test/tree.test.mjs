@@ -298,6 +298,8 @@ describe("the state as a tree", { concurrency: 3 }, () => {
     }
     await keys(page, "ArrowRight", "ArrowRight");
     await stands(page, "End: the bottom");
+    const room = await page.getByRole("treeitem", { name: "End: the bottom" }).evaluate((i) => i.clientWidth);
+    assert.ok(room > 200, `${room} pixels are left for a value at the bottom`);
     await page.shot("22 a deep state");
     const { width, content } = await page.evaluate(() => ({ width: innerWidth, content: document.documentElement.scrollWidth }));
     assert.ok(content <= width);

@@ -86,6 +86,8 @@ export class Conversation {
   private readonly owners = signal<ReadonlyMap<string, readonly string[]>>(new Map());
   private readonly own: OwnEdit[] = [];
   private shared: unknown = {};
+  /** The marks of what is drawn next: with the state that they are of, and not before. */
+  private marking = new Marks();
   private frame = 0;
   private timer = 0;
   private posting = false;
@@ -318,14 +320,14 @@ export class Conversation {
       case EventType.STATE_SNAPSHOT: {
         const list = changes(state, e.snapshot);
         const paths = list.map((c) => c.path);
-        this.marks.value = this.marks.value.replaced(list, this.whose(mark?.by, paths, mark?.position), mark?.predicted);
+        this.marking = this.marking.replaced(list, this.whose(mark?.by, paths, mark?.position), mark?.predicted);
         if (mark?.predicted) this.predict(paths);
         else if (mark?.by === "agent") this.predicted.value = [];
         break;
       }
       case EventType.STATE_DELTA: {
         const paths = e.delta!.map((op) => op.path);
-        this.marks.value = this.marks.value.patched(e.delta!, state, this.whose(mark?.by, paths, mark?.position), mark?.predicted);
+        this.marking = this.marking.patched(e.delta!, state, this.whose(mark?.by, paths, mark?.position), mark?.predicted);
         if (mark?.predicted) this.predict(paths);
         else this.predicted.value = this.predicted.value.filter((p) => !paths.some((q) => within(p, q)));
         break;
@@ -403,6 +405,7 @@ export class Conversation {
     batch(() => {
       this.messages.value = agent.messages;
       this.state.value = this.shared;
+      this.marks.value = this.marking;
       this.interrupts.value = agent.pendingInterrupts;
     });
   }

@@ -187,7 +187,7 @@ function Part({ tree, context, path, name, title, value, depth, index, count }: 
       </div>
       <Trouble tree={tree} path={path} />
       {open && (
-        <div class="inside">
+        <div class="inside" data-deep={depth >= 8}>
           {size > 0 ? <Children tree={tree} context={context} path={path} value={value} depth={depth + 1} role="group" /> : <p class="none">Empty</p>}
           {adding && <Adder tree={tree} context={context} path={path} value={value} />}
         </div>
