@@ -10,4 +10,5 @@ ensure_chromium
 ensure_npm playground
 CGO_ENABLED=0 go build -o bin/lockstep ./cmd/lockstep
 CGO_ENABLED=0 go build -o bin/fakeopenai ./internal/openaiwire/cmd/fakeopenai
+CGO_ENABLED=0 go build -o bin/asking ./playground/testing/asking
 (cd playground && npm test)

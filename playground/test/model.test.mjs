@@ -12,7 +12,7 @@ const m = {};
 let vite;
 before(async () => {
   vite = await createServer({ root, configFile: path.join(root, "vite.config.ts"), appType: "custom", logLevel: "error", server: { middlewareMode: true, hmr: false, ws: false, watch: null }, optimizeDeps: { noDiscovery: true } });
-  for (const name of ["json/diff", "json/patch", "json/pointer", "model/marks", "model/timeline", "model/clienttools", "model/approvals"]) {
+  for (const name of ["json/diff", "json/patch", "json/pointer", "model/marks", "model/timeline", "model/clienttools", "model/approvals", "model/edit", "model/fields", "model/outline"]) {
     m[name.split("/")[1]] = await vite.ssrLoadModule(`/src/${name}.ts`);
   }
 });
@@ -225,7 +225,18 @@ describe("calls", () => {
     // Listed as an interrupt too, after a reload: one question, not two.
     const [listed, ...others] = m.approvals.approvals({ ...base, interrupts: [{ id: "k", reason: "tool_call", toolCallId: "w", message: "Shall it?" }] });
     assert.equal(others.length, 0);
-    assert.deepEqual([listed.title, listed.older, listed.call.id], ["Shall it?", false, "w"]);
+    assert.deepEqual([listed.title, listed.older, listed.call.id], ["Shall it?", true, "w"]);
+    // Of several at once each has its own call and its own changes.
+    const two = [
+      { id: "1", role: "user", content: "write" },
+      { id: "2", role: "assistant", toolCalls: ["w", "v"].map((id) => ({ id, type: "function", function: { name: `write_${id}`, arguments: "{}" } })) },
+      { id: "3", role: "assistant", toolCalls: ["w", "v"].map((id) => ({ id: `k${id}`, type: "function", function: { name: "confirm_changes", arguments: JSON.stringify({ function_call_id: id }) } })) },
+    ];
+    const both = m.approvals.approvals({
+      interrupts: [], messages: two, running: false, before: { w: 1, v: 1, x: 1 }, after: { w: 2, v: 2, x: 2 }, predicted: ["/w", "/v", "/x"],
+      owners: new Map([["w", ["/w/deep"]], ["v", ["/v"]]]),
+    });
+    assert.deepEqual(both.map((a) => [a.id, a.call.id, a.changes.map((c) => c.path)]), [["kw", "w", ["/w", "/x"]], ["kv", "v", ["/v", "/x"]]]);
     // Answered, or passed over by a new message: nothing waits.
     assert.deepEqual(m.approvals.approvals({ ...base, messages: [...messages, { id: "5", role: "tool", toolCallId: "k", content: "{}" }] }), []);
     assert.deepEqual(m.approvals.approvals({ ...base, messages: [...messages, { id: "5", role: "user", content: "no" }] }), []);
@@ -241,4 +252,101 @@ describe("words for places", () => {
   ]) {
     test(path || "the whole", () => assert.equal(m.pointer.place(path), want));
   }
+});
+
+test("thousands of changes at once are marked where they lie at the top", () => {
+  const list = Array.from({ length: 5000 }, (_, i) => ({ path: `/rows/${i}/at`, after: i }));
+  const marks = new m.marks.Marks().replaced([{ path: "/title", after: 1 }], "you").replaced(list, "agent");
+  assert.deepEqual([marks.get("/rows")?.who, marks.get("/rows/7/at"), marks.get("/title")], ["agent", undefined, undefined]);
+  assert.ok(marks.get("/rows").n > 1, "newer than what was");
+});
+
+describe("forms", () => {
+  const read = (schema, draft) => {
+    const faults = {};
+    const value = m.fields.read(m.fields.shapeOf(schema), draft, true, faults);
+    return Object.keys(faults).length > 0 ? faults : { value };
+  };
+  for (const [name, schema, draft, want] of [
+    ["a text", { type: "string" }, " a ", { value: " a " }],
+    ["no text", { type: "string" }, "", { "": "This is needed." }],
+    ["too short, in letters and not in units", { type: "string", minLength: 2 }, "\u{1F35D}", { "": "At least 2 characters." }],
+    ["too long", { type: "string", maxLength: 1 }, "ab", { "": "At most 1 characters; these are 2." }],
+    ["a pattern", { type: "string", pattern: "^a+$" }, "b", { "": "Must look like ^a+$" }],
+    ["a pattern that no browser reads", { type: "string", pattern: "(?x)" }, "b", { value: "b" }],
+    ["a uuid", { type: "string", format: "uuid" }, "1", { "": "Must be a UUID." }],
+    ["a uri", { type: "string", format: "uri" }, "https://example.com", { value: "https://example.com" }],
+    ["a format of somebody's", { type: "string", format: "colour" }, "x", { value: "x" }],
+    ["a number", { type: "number", exclusiveMinimum: 0, exclusiveMaximum: 1 }, " .5 ", { value: 0.5 }],
+    ["a number at its bound", { type: "number", exclusiveMaximum: 1 }, "1", { "": "Less than 1." }],
+    ["in steps", { type: "number", multipleOf: 0.1 }, "0.3", { value: 0.3 }],
+    ["between steps", { type: "number", multipleOf: 0.1 }, "0.35", { "": "A multiple of 0.1." }],
+    ["more digits than a double has", { type: "integer" }, "9007199254740993", { "": "This number has more digits than a browser can keep." }],
+    ["no number", { type: "number" }, "x", { "": "Must be a number." }],
+    ["yes", { type: "boolean" }, "true", { value: true }],
+    ["a choice that is no text", { enum: [1, null, "x"] }, "1", { value: null }],
+    ["choices with names", { oneOf: [{ const: "a" }, { const: "b" }] }, "1", { value: "b" }],
+    ["alternatives", { anyOf: [{ type: "string" }, { type: "number" }] }, "[1]", { value: [1] }],
+    ["nullable", { type: ["string", "null"] }, "x", { value: "x" }],
+    ["anything that is no JSON", {}, "{", undefined],
+    ["members", { type: "object", required: ["a"], properties: { a: { type: "string" }, b: { type: "number" } } }, { a: "x", b: "" }, { value: { a: "x" } }],
+    ["an optional part that is begun", { type: "object", properties: { p: { type: "object", required: ["a"], properties: { a: { type: "string" }, b: { type: "string" } } } } }, { p: { a: "", b: "x" } }, { "/p/a": "This is needed." }],
+    ["an optional part that is not", { type: "object", properties: { p: { type: "object", required: ["a"], properties: { a: { type: "string" } } } } }, { p: { a: "" } }, { value: {} }],
+    ["too few items", { type: "array", minItems: 2, items: { type: "string" } }, ["a"], { "": "Add at least 2." }],
+    ["a wrong item", { type: "array", items: { type: "integer" } }, ["1", "x"], { "/1": "Must be a number." }],
+    ["by reference", { $ref: "#/$defs/a~1b", $defs: { "a/b": { type: "integer" } } }, "7", { value: 7 }],
+  ]) {
+    test(name, () => {
+      const got = read(schema, draft);
+      if (want === undefined) assert.match(got[""], /^Must be JSON/);
+      else assert.deepEqual(got, want);
+    });
+  }
+
+  test("a schema that contains itself ends, and one that points at itself too", () => {
+    const tree = { $ref: "#/$defs/n", $defs: { n: { type: "object", properties: { kids: { type: "array", items: { $ref: "#/$defs/n" } } } } } };
+    assert.equal(m.fields.shapeOf(tree).kind, "object");
+    assert.equal(m.fields.shapeOf({ $ref: "#" }).kind, "json");
+  });
+
+  test("a value as fields says the same value again", () => {
+    const draw = drawing(11);
+    for (let i = 0; i < 300; i++) {
+      const value = { it: document(draw) };
+      const shape = m.fields.shapeOfValue(value);
+      const faults = {};
+      assert.deepEqual(m.fields.read(shape, m.fields.draftOf(shape), true, faults), value);
+      assert.deepEqual(faults, {});
+    }
+  });
+});
+
+describe("what of a document is open at first", () => {
+  const shown = (doc) => {
+    const open = m.outline.outline(doc);
+    const count = (value, path) => (typeof value !== "object" || value === null ? 1 : 1 + (open.has(path) ? Object.keys(value).slice(0, m.outline.page).reduce((n, k) => n + count(value[k], m.pointer.below(path, k)), 0) : 0));
+    return { open, lines: count(doc, "") };
+  };
+  test("all of what is small", () => assert.deepEqual([...shown({ a: { b: [1, { c: 2 }] }, d: {} }).open], ["", "/a", "/d", "/a/b", "/a/b/1"]));
+  test("not much of what is large, however it is made", () => {
+    const many = (n, f) => Array.from({ length: n }, (_, i) => f(i));
+    for (const doc of [
+      many(10_000, (i) => i),
+      many(10_000, (i) => ({ i, j: i })),
+      Object.fromEntries(many(100, (i) => [`k${i}`, many(100, (j) => j)])),
+      many(100, () => many(10, () => many(10, () => [1]))),
+    ]) {
+      const { lines } = shown(doc);
+      assert.ok(lines < 1100, `${lines} lines`);
+    }
+  });
+  test("nothing below the fifth level", () => {
+    const { open } = shown({ a: { b: { c: { d: { e: { f: 1 } } } } } });
+    assert.deepEqual([open.has("/a/b/c/d"), open.has("/a/b/c/d/e")], [true, false]);
+  });
+  test("places that only the agent changes", () => {
+    for (const [path, want] of [["/a", false], ["/list", true], ["/list/0", true], ["/list/0/price", true], ["/list/0/price/x", true], ["/list/0/name", false]]) {
+      assert.equal(m.edit.isFixed(["/list/*/price"], path), want, path);
+    }
+  });
 });

@@ -231,7 +231,7 @@ describe("the page", { concurrency: 4 }, () => {
     assert.equal(await page.locator(".tag.predicted").count(), 0);
   });
 
-  inTab("the older kind of question is answered by a tool message", async (page) => {
+  inTab("the older kind of question is approved as it is, edited, or rejected", async (page) => {
     await page.goto(at("predictive_state_updates"));
     await page.say("Write a story about a dragon called Atlantis");
     await page.locator(".approval").waitFor();
@@ -246,6 +246,25 @@ describe("the page", { concurrency: 4 }, () => {
     await page.idle();
     assert.match(await page.value("Document").textContent(), /Atlantis/);
     assert.doesNotMatch(await page.value("Document").textContent(), /Lola/);
+
+    await page.say("Change the dragon's name to Lola");
+    await page.getByRole("button", { name: "Edit", exact: true }).click();
+    await page.getByLabel("Document", { exact: true }).fill("A story of my own.");
+    await page.getByRole("button", { name: "Approve this version" }).click();
+    await page.value("Document").getByText("A story of my own.").waitFor();
+    await page.idle();
+    assert.equal(await page.locator(".approval, .tag.predicted").count(), 0);
+
+    // It may be passed over, which is a no; also where only the server knows of it.
+    await page.say("Make it longer");
+    await page.locator(".approval").waitFor();
+    await page.reload();
+    await page.locator(".approval").waitFor();
+    await page.say("Hello!");
+    await page.locator(".approval").waitFor({ state: "detached" });
+    await page.idle();
+    assert.equal(await page.value("Document").textContent(), "A story of my own.");
+    assert.equal(await page.locator(".banner").count(), 0);
   });
 
   inTab("steps to choose from, a haiku, a background: tools of the page", async (page) => {
@@ -299,13 +318,13 @@ describe("the page", { concurrency: 4 }, () => {
     model.release();
     await page.locator("[aria-live=polite]", { hasText: "Here's your recipe!" }).waitFor({ state: "attached" });
     await page.idle();
-    await page.value("Title").focus();
+    await page.item("Title").focus();
     await page.keyboard.press("Enter");
     await page.locator(".editor textarea:focus").waitFor();
     await page.keyboard.type("By keyboard");
     await page.keyboard.press("Enter");
     await page.value("Title").getByText("By keyboard").waitFor();
-    await until("the focus to come back", () => page.value("Title").evaluate((e) => e === document.activeElement));
+    await until("the focus to come back", () => page.item("Title").evaluate((e) => e === document.activeElement));
     await page.getByRole("tab", { name: "State" }).focus();
     await page.keyboard.press("ArrowRight");
     await page.locator(".timeline").waitFor();

@@ -5,9 +5,9 @@ import { mkdirSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { chromium } from "playwright-core";
-import { gated, serve, until, wire } from "../../clients/js/testing/server.mjs";
+import { asking, gated, serve, until, wire } from "../../clients/js/testing/server.mjs";
 
-export { gated, serve, until, wire };
+export { asking, gated, serve, until, wire };
 
 const shots = process.env.SHOTS ?? path.join(path.dirname(fileURLToPath(import.meta.url)), "..", "shots");
 mkdirSync(shots, { recursive: true });
@@ -49,8 +49,10 @@ export async function launch() {
           await page.getByRole("button", { name: "Send" }).waitFor();
           await page.locator(".status[data-tone=live]:visible").first().waitFor();
         },
+        /** A place of the state, as an item of the tree. */
+        item: (name) => page.getByRole("treeitem", { name: new RegExp(`^${name}(:|,|$)`) }),
         /** The value beside a label of the state. */
-        value: (name) => page.locator(".side-pane").getByRole("button", { name: new RegExp(`^${name}: `) }),
+        value: (name) => page.locator(".side-pane").getByRole("treeitem", { name: new RegExp(`^${name}: `) }).locator(".value"),
         /** Changes a value as a person does. */
         async change(name, to) {
           await this.value(name).click();

@@ -28,7 +28,8 @@
 //
 //	call get_weather {"location": "Oslo"}
 //
-// Without arguments it makes some that fit the tool's schema.
+// Without arguments it makes some that fit the tool's schema. Several such lines are
+// several calls in one turn.
 //
 // # How it streams
 //

@@ -40,23 +40,52 @@ func answer(v view) []act {
 
 var callPattern = regexp.MustCompile(`(?is)^\s*(?:please\s+)?(?:call|use|run)\s+(?:the\s+)?(?:tool\s+)?([a-z0-9_-]+)\s*(?:with\s*)?(\{.*\})?\s*\.?\s*$`)
 
-// byName calls the tool that the user names.
+// byName calls the tool that the user names, or several in one turn: one a line.
 func byName(v *view) []act {
-	m := callPattern.FindStringSubmatch(v.user)
+	var asked [][]string
+	for line := range strings.Lines(v.user) {
+		one := v.named(line)
+		if one == nil {
+			// One call, if it is any, whose arguments have several lines.
+			if asked = nil; v.named(v.user) != nil {
+				asked = [][]string{v.named(v.user)}
+			}
+			break
+		}
+		asked = append(asked, one)
+	}
+	if len(asked) == 0 {
+		return nil
+	}
+	if s, ok := v.last(); ok && s.name == asked[len(asked)-1][1] {
+		var said []string
+		for _, s := range v.steps {
+			said = append(said, "The tool "+s.name+" answered: "+shorten(s.result))
+		}
+		return say("%s", strings.Join(said, "\n"))
+	}
+	var acts []act
+	for _, m := range asked {
+		args := sample(v.schema(m[1]), "")
+		if m[2] != "" {
+			var err error
+			if args, err = jsondoc.ParseString(m[2]); err != nil {
+				return say("I cannot call %s: what you wrote after its name is not JSON (%v). Write it like this: %s", m[1], err, v.example(m[1]))
+			}
+		}
+		acts = append(acts, act{tool: m[1], args: args})
+	}
+	return acts
+}
+
+// named is the tool that a text asks to call, and its arguments; none where it
+// asks for nothing of the kind.
+func (v *view) named(text string) []string {
+	m := callPattern.FindStringSubmatch(text)
 	if m == nil || !v.has(m[1]) {
 		return nil
 	}
-	if s, ok := v.last(); ok && s.name == m[1] {
-		return say("The tool %s answered: %s", m[1], shorten(s.result))
-	}
-	args := sample(v.schema(m[1]), "")
-	if m[2] != "" {
-		var err error
-		if args, err = jsondoc.ParseString(m[2]); err != nil {
-			return say("I cannot call %s: what you wrote after its name is not JSON (%v). Write it like this: %s", m[1], err, v.example(m[1]))
-		}
-	}
-	return []act{{tool: m[1], args: args}}
+	return m
 }
 
 // maxExample is how long the arguments in an example may be to be read at a glance.

@@ -256,6 +256,9 @@ func TestDojoPrompts(t *testing.T) {
 		{"cars", "What is the best car to buy?", "", nil, "", []string{"Toyota"}, nil, nil},
 
 		{"by name, with arguments", `call get_weather {"location": "Oslo"}`, "", []tool.Tool{getWeather}, "get_weather", []string{"The tool get_weather answered"}, []string{`{"location":"Oslo"}`}, nil},
+		{"by name, arguments of several lines", "call get_weather {\n\"location\": \"Oslo\"\n}", "", []tool.Tool{getWeather}, "get_weather", nil, []string{`{"location":"Oslo"}`}, nil},
+		{"by name, several in one turn", "call get_weather {\"location\": \"Oslo\"}\ncall get_weather {\"location\": \"Rome\"}", "", []tool.Tool{getWeather}, "get_weather get_weather", nil, []string{"{\"location\":\"Oslo\"}\n{\"location\":\"Rome\"}"}, nil},
+		{"by name, and something else", "call frobnicate\nor not", "", []tool.Tool{tool.NewDeclaration("frobnicate", "", jsondoc.Value{})}, "", []string{"call frobnicate"}, nil, nil},
 		{"by name, without", "use update_recipe", "", recipeTools, "update_recipe", nil, nil, nil},
 		{"no rule", "Colourless green ideas sleep furiously", "", recipeTools, "", []string{"scripted", "write a recipe"}, nil, nil},
 		{"no rule, another tool", "Colourless green ideas", "", []tool.Tool{tool.NewDeclaration("frobnicate", "", jsondoc.Value{})}, "", []string{"call frobnicate"}, nil, nil},

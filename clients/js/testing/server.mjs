@@ -39,6 +39,9 @@ export async function gated() {
   };
 }
 
+/** Agents whose own code asks questions; scripts/browser.sh builds the program. */
+export const asking = () => start("asking", []);
+
 /** Starts a program of bin/ and waits for its address. */
 async function start(name, args, env = {}) {
   const child = spawn(bin(name), args, {

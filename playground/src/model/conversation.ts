@@ -59,6 +59,10 @@ export class Conversation {
   /** Said to screen readers. */
   readonly spoken = signal("");
   readonly background = signal("");
+  /** Brings back what this person removed last. */
+  readonly back = signal<(() => void) | null>(null);
+  /** The place that came back, or was made, a moment ago. */
+  readonly reveal = signal<string | null>(null);
   readonly timeline = new Timeline();
 
   readonly approvals = computed(() =>
@@ -69,6 +73,7 @@ export class Conversation {
       before: this.before.value,
       after: this.state.value,
       predicted: this.predicted.value,
+      owners: this.owners.value,
     }),
   );
 
@@ -77,8 +82,12 @@ export class Conversation {
 
   /** The state that the newest run of the agent began with. */
   private readonly before = signal<unknown>(undefined);
+  /** The places that the newest run predicted, by call. */
+  private readonly owners = signal<ReadonlyMap<string, readonly string[]>>(new Map());
   private readonly own: OwnEdit[] = [];
   private shared: unknown = {};
+  /** The marks of what is drawn next: with the state that they are of, and not before. */
+  private marking = new Marks();
   private frame = 0;
   private timer = 0;
   private posting = false;
@@ -151,12 +160,23 @@ export class Conversation {
     }
     for (const [event, time] of this.later) this.timeline.add(event, time);
     this.later = null;
-    this.before.value = this.stateBefore();
+    this.lookBack();
   }
 
-  /** The state that the newest run of the agent began with. */
-  private stateBefore(): unknown {
-    return this.timeline.stateAtRunStart(this.timeline.findLast((e) => isAgentRun(e) && "input" in e));
+  /** Finds what the newest run of the agent began with, and what it predicted. */
+  private lookBack(): void {
+    const start = this.timeline.findLast((e) => isAgentRun(e) && "input" in e);
+    this.before.value = this.timeline.stateAtRunStart(start);
+    const owners = new Map<string, string[]>();
+    for (let n = start < 0 ? this.timeline.length : start; n < this.timeline.length; n++) {
+      const event = this.timeline.event(n) as (BaseEvent & { delta?: Operation[] }) | undefined;
+      const mark = event && markOf(event);
+      if (!mark?.predicted || mark.call === undefined) continue;
+      const paths = owners.get(mark.call) ?? [];
+      for (const op of event?.delta ?? []) if (!paths.some((p) => within(op.path, p))) paths.push(op.path);
+      owners.set(mark.call, paths);
+    }
+    this.owners.value = owners;
   }
 
   /** Lets go of the thread; a run that is active goes on for its linger time. */
@@ -170,6 +190,10 @@ export class Conversation {
   // What a person does.
 
   async send(text: string): Promise<void> {
+    // What is asked in the older way may be passed over; the official client, which
+    // knows of it after a reload, would insist on an answer.
+    const passed = this.approvals.value.filter((a) => a.older).map((a) => a.id);
+    this.agent.pendingInterrupts = this.agent.pendingInterrupts.filter((i) => !passed.includes(i.id));
     await this.run(() => this.agent.send(text, { tools: this.tools }));
   }
 
@@ -214,7 +238,17 @@ export class Conversation {
 
   /** A click takes a value away; another one brings it back. */
   private offerBack(path: string, value: unknown): void {
-    const run = () => void this.edit([{ op: "add", path, value }]);
+    const run = () => {
+      this.back.value = null;
+      void this.edit([{ op: "add", path, value }]).then(
+        (outcome) => {
+          if (outcome.status === "applied") this.reveal.value = path;
+          else this.notice("warning", "It could not be brought back: its place has changed meanwhile.");
+        },
+        (e: unknown) => this.fail("It could not be brought back", e),
+      );
+    };
+    this.back.value = run;
     this.notice("info", `${place(path, this.state.value)} is removed.`, { label: "Bring it back", run });
   }
 
@@ -286,14 +320,14 @@ export class Conversation {
       case EventType.STATE_SNAPSHOT: {
         const list = changes(state, e.snapshot);
         const paths = list.map((c) => c.path);
-        this.marks.value = this.marks.value.replaced(list, this.whose(mark?.by, paths, mark?.position), mark?.predicted);
+        this.marking = this.marking.replaced(list, this.whose(mark?.by, paths, mark?.position), mark?.predicted);
         if (mark?.predicted) this.predict(paths);
         else if (mark?.by === "agent") this.predicted.value = [];
         break;
       }
       case EventType.STATE_DELTA: {
         const paths = e.delta!.map((op) => op.path);
-        this.marks.value = this.marks.value.patched(e.delta!, state, this.whose(mark?.by, paths, mark?.position), mark?.predicted);
+        this.marking = this.marking.patched(e.delta!, state, this.whose(mark?.by, paths, mark?.position), mark?.predicted);
         if (mark?.predicted) this.predict(paths);
         else this.predicted.value = this.predicted.value.filter((p) => !paths.some((q) => within(p, q)));
         break;
@@ -326,7 +360,7 @@ export class Conversation {
   private async settle(): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve)); // until the run's last event is applied
     if (this.closed || this.running.value !== "no") return;
-    this.before.value = this.stateBefore();
+    this.lookBack();
     this.drawNow();
     if (this.approvals.value.length === 0) {
       this.predicted.value = [];
@@ -371,6 +405,7 @@ export class Conversation {
     batch(() => {
       this.messages.value = agent.messages;
       this.state.value = this.shared;
+      this.marks.value = this.marking;
       this.interrupts.value = agent.pendingInterrupts;
     });
   }

@@ -16,6 +16,9 @@ export interface Mark {
 /** More changes than this at once are not each worth a word. */
 const few = 3;
 
+/** More changes than this at once are marked where they lie at the top: a light on each of thousands says nothing, and takes long. */
+const many = 300;
+
 /** Who changed which place last. A value: each change makes a new one. */
 export class Marks {
   private readonly map: ReadonlyMap<string, Mark>;
@@ -42,6 +45,7 @@ export class Marks {
 
   /** After a patch. `doc` is the document before it. */
   patched(patch: readonly Operation[], doc: unknown, who: Who, predicted = false): Marks {
+    if (patch.length > many) return this.flooded(patch.map((op) => op.path), who);
     const said = !predicted && patch.length <= few;
     const map = new Map(this.map);
     let n = this.n;
@@ -57,8 +61,16 @@ export class Marks {
     return new Marks(map, n);
   }
 
+  /** After more changes than anybody looks at one by one. */
+  private flooded(paths: readonly string[], who: Who): Marks {
+    const n = this.n + 1;
+    const tops = new Set(paths.map((p) => p.split("/", 2).join("/")));
+    return new Marks(new Map([...tops].slice(0, many).map((top) => [top, { who, n, said: false }])), n);
+  }
+
   /** After a snapshot that differs from what was there. */
   replaced(list: readonly Change[], who: Who, predicted = false): Marks {
+    if (list.length > many) return this.flooded(list.map((c) => c.path), who);
     const said = !predicted && list.length <= few;
     const map = new Map(this.map);
     let n = this.n;

@@ -1,3 +1,4 @@
+import { label } from "../json/pointer";
 import type { AgentInfo } from "./api";
 
 /** What begins a conversation with an agent, and what goes on with it. */
@@ -24,8 +25,7 @@ export function suggestions(agent: AgentInfo, begun: boolean): string[] {
   return begun ? own.next : own.first;
 }
 
-/** A name for people: `task_planner` is "Task planner". */
-export const names: Record<string, string> = {
+const names: Record<string, string> = {
   recipe: "Recipe",
   recipe_structured: "Structured recipe",
   agentic_generative_ui: "Plan and progress",
@@ -37,3 +37,8 @@ export const names: Record<string, string> = {
   predictive_state_updates: "Document",
   create_document: "Document with approval",
 };
+
+/** An agent's name for people: of one that is not known here, made of its own. */
+export function nameOf(agent: AgentInfo): string {
+  return names[agent.name] ?? label(agent.name);
+}

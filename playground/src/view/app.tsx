@@ -3,7 +3,7 @@ import { useEffect } from "preact/hooks";
 import { agents, locked, token, type AgentInfo } from "../model/api";
 import { Conversation } from "../model/conversation";
 import { go, here } from "../model/place";
-import { names } from "../model/suggestions";
+import { nameOf } from "../model/suggestions";
 import { TokenPrompt } from "./token";
 import { Shell } from "./shell";
 import { Logo } from "./icons";
@@ -40,7 +40,7 @@ effect(() => {
     void threads.refresh(next.agent);
   };
   conversation.value = next;
-  document.title = `${names[info.name] ?? info.name} – Lockstep`;
+  document.title = `${nameOf(info)} – Lockstep`;
   void next.open();
   void threads.refresh(next.agent);
 });

@@ -4,103 +4,123 @@ import { useEffect, useRef } from "preact/hooks";
 import type { Change } from "../json/diff";
 import { short, words } from "../json/diff";
 import { below, isObject, label, place } from "../json/pointer";
-import { editable, type Approval } from "../model/approvals";
+import type { Approval } from "../model/approvals";
+import { argumentsOf } from "../model/clienttools";
 import type { Conversation } from "../model/conversation";
-import { Form, type FieldValues } from "./form";
+import { shapeOf, shapeOfValue } from "../model/fields";
+import { Form } from "./form";
 import { Icon } from "./icons";
+
+type Answer = Omit<ResumeEntry, "interruptId">;
 
 /** Everything that waits for a decision. All of it goes to the server in one answer, because the protocol wants it so. */
 export function Approvals({ conversation }: { conversation: Conversation }) {
   const list = conversation.approvals.value;
-  const decided = useSignal<Record<string, ResumeEntry>>({});
-  const decide = (approval: Approval, entry: Omit<ResumeEntry, "interruptId">) => {
-    if (approval.older) {
-      const { approved } = (entry.payload ?? {}) as { approved?: boolean };
-      void conversation.answerCall(approval.id, { accepted: approved === true });
+  const decided = useSignal<Record<string, Answer>>({});
+  const box = useRef<HTMLDivElement>(null);
+  const open = list.filter((a) => !decided.value[a.id]).length;
+  const decide = (approval: Approval, answer: Answer) => {
+    const all = { ...decided.value, [approval.id]: answer };
+    if (list.some((a) => !all[a.id])) {
+      decided.value = all;
+      // The card that had the focus is gone: on to the next that is open.
+      requestAnimationFrame(() => box.current?.querySelector<HTMLElement>(".approval:not(.settled) :is(input, select, textarea, button)")?.focus());
       return;
     }
-    decided.value = { ...decided.value, [approval.id]: { interruptId: approval.id, ...entry } };
-    const all = list.filter((a) => !a.older).map((a) => decided.value[a.id]);
-    if (all.every((e) => e !== undefined)) {
-      decided.value = {};
-      void conversation.resume(all as ResumeEntry[]);
-    }
+    decided.value = {};
+    void conversation.resume(list.map((a) => ({ interruptId: a.id, ...all[a.id]! })));
+  };
+  const undecide = (id: string) => {
+    const { [id]: _, ...rest } = decided.value;
+    decided.value = rest;
   };
   return (
-    <>
-      {list.map((a) =>
-        decided.value[a.id] ? (
-          <p key={a.id} class="muted decided">
-            Decided. The answer goes out with the others.
-          </p>
-        ) : (
-          <Card key={a.id} approval={a} conversation={conversation} decide={(entry) => decide(a, entry)} />
-        ),
+    <div ref={box} class="approvals">
+      {list.length > 1 && (
+        <p class="muted decided" role="status">
+          {open === list.length ? `${list.length} decisions are asked for. They go out together.` : `${list.length - open} of ${list.length} decided. They go out together with the last one.`}
+        </p>
       )}
-    </>
+      {list.map((a) => {
+        const answer = decided.value[a.id];
+        return answer ? <Decided key={a.id} approval={a} answer={answer} change={() => undecide(a.id)} /> : <Card key={a.id} approval={a} decide={(entry) => decide(a, entry)} />;
+      })}
+    </div>
   );
 }
 
-type Decide = (entry: Omit<ResumeEntry, "interruptId">) => void;
+/** A decision that waits for the others. */
+function Decided({ approval, answer, change }: { approval: Approval; answer: Answer; change(): void }) {
+  const { approved, editedArgs } = (answer.payload ?? {}) as { approved?: boolean; editedArgs?: unknown };
+  const yes = answer.status === "resolved" && (approval.kind === "input" || approved === true);
+  const word = answer.status === "cancelled" ? "Not answered" : approval.kind === "input" ? "Answered" : !yes ? "Rejected" : editedArgs ? "Approved with your changes" : "Approved";
+  return (
+    <section class="card approval settled" data-yes={yes} aria-label={`Decided: ${approval.title}`}>
+      <Icon name={yes ? "check" : "close"} size={16} />
+      <p>
+        <strong>{word}</strong> <span class="muted">{approval.title}</span>
+      </p>
+      <button class="button ghost small" type="button" aria-label={`Change: ${approval.title}`} onClick={change}>
+        Change
+      </button>
+    </section>
+  );
+}
 
-function Card({ approval, decide }: { approval: Approval; conversation: Conversation; decide: Decide }) {
+function Card({ approval, decide }: { approval: Approval; decide(answer: Answer): void }) {
   const editing = useSignal(false);
   const box = useRef<HTMLElement>(null);
   useEffect(() => box.current?.scrollIntoView({ block: "nearest", behavior: "smooth" }), []);
   const expired = approval.expiresAt !== undefined && Date.parse(approval.expiresAt) <= Date.now();
-  const yes = (payload: Record<string, unknown>) => decide({ status: "resolved", payload });
+  const yes = (payload: unknown) => decide({ status: "resolved", payload });
   return (
-    <section ref={box} class="card approval" aria-label="Waits for your decision">
+    <section ref={box} class="card approval" aria-label={`Waits for your decision: ${approval.title}`}>
       <header>
         <span class="pulse" aria-hidden="true" />
         <h2>{approval.title}</h2>
       </header>
-      {approval.kind === "input" ? (
-        <Form
-          schema={approval.schema}
-          values={{}}
-          submit="Send"
-          onSubmit={(v) => yes(v)}
-          onCancel={() => decide({ status: "cancelled" })}
-        />
+      {expired ? (
+        <div class="actions">
+          <p class="muted">This question has expired.</p>
+          <button class="button" type="button" onClick={() => decide({ status: "cancelled" })}>
+            Put it away
+          </button>
+        </div>
+      ) : approval.kind === "input" ? (
+        <Form shape={approval.schema ? shapeOf(approval.schema) : anything} name="Answer" submit="Send" cancel="Do not answer" onSubmit={yes} onCancel={() => decide({ status: "cancelled" })} />
       ) : editing.value && approval.call ? (
         <Form
-          schema={undefined}
-          values={editable(approval.call)}
+          shape={shapeOfValue(argumentsOf(approval.call))}
+          name="Arguments"
           submit="Approve this version"
-          onSubmit={(v: FieldValues) => yes({ approved: true, editedArgs: v })}
+          cancel="Cancel"
+          onSubmit={(editedArgs) => yes({ approved: true, editedArgs })}
           onCancel={() => (editing.value = false)}
         />
       ) : (
         <>
-          {approval.changes.length > 0 ? <Differences changes={approval.changes} /> : approval.call && <Arguments args={editable(approval.call)} />}
-          {expired ? (
-            <div class="actions">
-              <p class="muted">This question has expired.</p>
-              <button class="button" type="button" onClick={() => decide({ status: "cancelled" })}>
-                Put it away
+          {approval.changes.length > 0 ? <Differences changes={approval.changes} /> : approval.call && <Arguments args={argumentsOf(approval.call)} />}
+          <div class="actions">
+            <button class="button primary" type="button" onClick={() => yes({ approved: true })}>
+              <Icon name="check" size={16} /> Approve
+            </button>
+            {approval.call && (
+              <button class="button" type="button" onClick={() => (editing.value = true)}>
+                Edit
               </button>
-            </div>
-          ) : (
-            <div class="actions">
-              <button class="button primary" type="button" onClick={() => yes({ approved: true })}>
-                <Icon name="check" size={16} /> Approve
-              </button>
-              {!approval.older && approval.call && (
-                <button class="button" type="button" onClick={() => (editing.value = true)}>
-                  Edit
-                </button>
-              )}
-              <button class="button danger" type="button" onClick={() => yes({ approved: false })}>
-                Reject
-              </button>
-            </div>
-          )}
+            )}
+            <button class="button danger" type="button" onClick={() => yes({ approved: false })}>
+              Reject
+            </button>
+          </div>
         </>
       )}
     </section>
   );
 }
+
+/** The answer to a question that does not say what it wants. */
+const anything = shapeOf({ type: "string" });
 
 /** What would change, place by place. */
 export function Differences({ changes }: { changes: readonly Change[] }) {
@@ -134,7 +154,7 @@ function Difference({ change }: { change: Change }) {
   if (typeof before === "string" && typeof after === "string" && (before.length > 40 || after.length > 40)) {
     return (
       <p class="text">
-        {words(before, after).map((p, i, all) => (p.kind === "same" ? <span key={i}>{around(p.text, i === 0, i === all.length - 1)}</span> : p.kind === "new" ? <ins key={i}>{p.text}</ins> : <del key={i}>{p.text}</del>))}
+        {words(before, after).map((p, i, all) => (p.kind === "same" ? <span key={i}>{around(p.text, i === 0, i === all.length - 1)}</span> : <Piece key={i} kind={p.kind} text={p.text} />))}
       </p>
     );
   }
@@ -150,6 +170,19 @@ function Difference({ change }: { change: Change }) {
     <p class="text">
       <del>{whole(before)}</del> <ins>{whole(after)}</ins>
     </p>
+  );
+}
+
+/** Words that came or went. The space around them is no word, and gets no colour. */
+function Piece({ kind, text }: { kind: "new" | "gone"; text: string }) {
+  const [, head = "", middle = "", tail = ""] = /^(\s*)(.*?)(\s*)$/su.exec(text) ?? [];
+  const Mark = kind === "new" ? "ins" : "del";
+  return (
+    <>
+      {head}
+      {middle && <Mark>{middle}</Mark>}
+      {kind === "new" && tail}
+    </>
   );
 }
 

@@ -2,7 +2,7 @@ import type { Message } from "@ag-ui/client";
 import { useEffect, useRef } from "preact/hooks";
 import { confirmTool } from "../model/approvals";
 import type { Conversation } from "../model/conversation";
-import { names, suggestions } from "../model/suggestions";
+import { nameOf, suggestions } from "../model/suggestions";
 import { Approvals } from "./approval";
 import { Composer } from "./composer";
 import { Markdown } from "./markdown";
@@ -65,7 +65,7 @@ function Welcome({ conversation }: { conversation: Conversation }) {
   const { info } = conversation;
   return (
     <section class="welcome">
-      <h1>{names[info.name] ?? info.name}</h1>
+      <h1>{nameOf(info)}</h1>
       <p>{info.description ? `${info.description}.` : "Ask this agent something."}</p>
       <ul class="starters">
         {suggestions(info, false).map((s) => (
@@ -85,7 +85,7 @@ function Line({ message: m, messages, conversation }: { message: Message; messag
     case "user":
       return (
         <article class="message user" aria-label="You">
-          <div class="bubble">{textOf(m.content)}</div>
+          <div class="bubble" dir="auto">{textOf(m.content)}</div>
         </article>
       );
     case "assistant":

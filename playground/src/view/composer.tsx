@@ -12,7 +12,10 @@ export function Composer({ conversation }: { conversation: Conversation }) {
   const waiting = conversation.approvals.value;
   // An open interrupt must be answered first; the older kind may be talked over.
   const blocked = waiting.some((a) => !a.older);
-  const begun = conversation.messages.value.length > 0;
+  const loaded = conversation.loaded.value;
+  const begun = loaded && conversation.messages.value.length > 0;
+  // Asked to be sent before the thread was there: what is typed stays, and goes then.
+  const due = useSignal(false);
   useEffect(() => {
     const box = field.current!;
     box.style.height = "auto";
@@ -21,12 +24,26 @@ export function Composer({ conversation }: { conversation: Conversation }) {
   useEffect(() => {
     if (matchMedia("(min-width: 900px)").matches) field.current?.focus();
   }, []);
+  const was = useRef(blocked);
+  useEffect(() => {
+    // What had the focus was the last decision, which is gone.
+    if (was.current && !blocked && document.activeElement === document.body && matchMedia("(min-width: 900px)").matches) field.current?.focus();
+    was.current = blocked;
+  }, [blocked]);
   const send = () => {
     const message = text.value.trim();
-    if (message === "" || running !== "no" || blocked || !conversation.loaded.value) return;
+    if (message === "" || running !== "no" || blocked) return;
+    due.value = !loaded;
+    if (!loaded) return;
     text.value = "";
     void conversation.send(message);
   };
+  useEffect(() => {
+    if (!loaded || !due.value) return;
+    // What is found may wait for a decision first, or be at work: then the text waits here.
+    due.value = false;
+    send();
+  }, [loaded]);
   return (
     <footer class="composer">
       <div class="column">
@@ -41,6 +58,9 @@ export function Composer({ conversation }: { conversation: Conversation }) {
             ))}
           </ul>
         )}
+        <p class="later" role="status">
+          {due.value && "The conversation is still being loaded. Your message goes out as soon as it is here."}
+        </p>
         <form
           class="write"
           onSubmit={(e) => {
@@ -54,9 +74,13 @@ export function Composer({ conversation }: { conversation: Conversation }) {
             rows={1}
             aria-label="Message"
             placeholder={blocked ? "Decide first, then go on here" : "Write a message"}
+            dir="auto"
             disabled={blocked}
             value={text.value}
-            onInput={(e) => (text.value = e.currentTarget.value)}
+            onInput={(e) => {
+              text.value = e.currentTarget.value;
+              if (text.value.trim() === "") due.value = false;
+            }}
             onKeyDown={(e) => {
               // Enter also ends the choice of a character in some languages.
               if (e.key === "Enter" && !e.shiftKey && !e.isComposing) {

@@ -11,7 +11,7 @@ const htmlExtensions = [gfmHtml()];
  */
 export function Markdown({ text }: { text: string }) {
   const html = useMemo(() => micromark(text, { extensions, htmlExtensions }), [text]);
-  return <div class="markdown" dangerouslySetInnerHTML={{ __html: html }} onClick={outside} />;
+  return <div class="markdown" dir="auto" dangerouslySetInnerHTML={{ __html: html }} onClick={outside} />;
 }
 
 /** Links lead out of the page, not the page away. */

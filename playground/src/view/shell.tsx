@@ -1,6 +1,6 @@
 import { signal, useSignal } from "@preact/signals";
 import type { Conversation } from "../model/conversation";
-import { names } from "../model/suggestions";
+import { nameOf } from "../model/suggestions";
 import { Banner, Notices, Spoken } from "./banner";
 import { Chat } from "./chat";
 import { Icon, type IconName } from "./icons";
@@ -36,7 +36,7 @@ export function Shell({ conversation }: { conversation: Conversation }) {
         <button class="button ghost square" type="button" aria-label="Agents and threads" aria-expanded={menu.value} onClick={() => (menu.value = true)}>
           <Icon name="menu" />
         </button>
-        <strong>{names[conversation.info.name] ?? conversation.info.name}</strong>
+        <strong>{nameOf(conversation.info)}</strong>
         <Status conversation={conversation} />
       </header>
       <Banner conversation={conversation} />

@@ -2,7 +2,7 @@ import type { Signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { Conversation } from "../model/conversation";
 import { go } from "../model/place";
-import { names } from "../model/suggestions";
+import { nameOf } from "../model/suggestions";
 import { agentList } from "./app";
 import { Icon, Logo } from "./icons";
 import { isDark, toggle } from "./theme";
@@ -36,7 +36,7 @@ export function Sidebar({ conversation, open }: { conversation: Conversation; op
           <select class="input" value={info.path} onChange={(e) => to(e.currentTarget.value, "")}>
             {agentList.value.map((a) => (
               <option key={a.path} value={a.path}>
-                {names[a.name] ?? a.name}
+                {nameOf(a)}
               </option>
             ))}
           </select>
@@ -77,7 +77,7 @@ function ThreadList({ conversation, to }: { conversation: Conversation; to(threa
       {list.map((t) => (
         <li key={t.threadId} data-current={t.threadId === agent.threadId}>
           <button type="button" class="thread" aria-current={t.threadId === agent.threadId ? "page" : undefined} onClick={() => to(t.threadId)}>
-            <span class="title">{t.title || "Without words"}</span>
+            <span class="title">{t.title || "Untitled"}</span>
             <span class="when">
               {t.activeRun ? <em>working</em> : t.interrupts.length > 0 ? <em>waits for you</em> : ago(t.updated)}
             </span>

@@ -1,26 +1,41 @@
 import { useSignal } from "@preact/signals";
+import { useMemo } from "preact/hooks";
 import { isObject, label } from "../json/pointer";
 import type { Conversation } from "../model/conversation";
 import { Icon } from "./icons";
-import { AddMember } from "./editor";
-import { Tree, type TreeContext } from "./tree";
+import { AddValue } from "./editor";
+import { Tree } from "./tree";
+import type { TreeContext } from "./treestate";
+
+const none: readonly string[] = [];
 
 /** The state as it is, and everything that one can do with it. */
 export function StatePanel({ conversation }: { conversation: Conversation }) {
   const state = conversation.state.value;
   const running = conversation.running.value !== "no";
   const waiting = conversation.approvals.value.length > 0;
+  const back = conversation.back.value;
   const undoing = useSignal(false);
   const custom = conversation.capabilities.value?.custom;
-  const context: TreeContext = {
-    doc: state,
-    marks: conversation.marks.value,
-    predicted: conversation.predicted.value,
-    fixed: custom?.stateAccess ?? [],
-    writing: running,
-    position: () => conversation.agent.position,
-    edit: (patch, base) => conversation.edit(patch, base),
-  };
+  const fixed = custom?.stateAccess ?? none;
+  const marks = conversation.marks.value;
+  const predicted = conversation.predicted.value;
+  // The same one as long as it says the same: a text that streams beside the tree
+  // draws nothing in it.
+  const context = useMemo<TreeContext>(
+    () => ({
+      doc: state,
+      marks,
+      predicted,
+      fixed,
+      writing: running,
+      position: () => conversation.agent.position,
+      edit: (patch, base) => conversation.edit(patch, base),
+      ...(back && { restore: back }),
+      reveal: conversation.reveal,
+    }),
+    [conversation, state, marks, predicted, fixed, running, back],
+  );
   const empty = !isObject(state) || Object.keys(state).length === 0;
   const undo = async () => {
     undoing.value = true;
@@ -39,8 +54,8 @@ export function StatePanel({ conversation }: { conversation: Conversation }) {
         conversation.loaded.value && <Empty conversation={conversation} context={context} />
       ) : (
         <>
-          <Tree context={context} />
-          <AddMember context={context} path="" taken={Object.keys(state)} names={offered(conversation).filter((n) => !Object.hasOwn(state, n))} />
+          <Tree context={context} name="State" />
+          <AddValue context={context} path="" taken={Object.keys(state)} added={(path) => (conversation.reveal.value = path)} names={offered(conversation).filter((n) => !Object.hasOwn(state, n))} />
         </>
       )}
     </section>
@@ -59,7 +74,7 @@ function Empty({ conversation, context }: { conversation: Conversation; context:
           ? `What the agent and you work on together appears here while it is written${names.length > 0 ? `: ${names.map(label).join(", ").toLowerCase()}` : ""}. Both of you can change it.`
           : "It answers in the conversation. Choose another agent to see state grow."}
       </p>
-      {keeps && names.length > 0 && <AddMember context={context} path="" taken={[]} names={names} />}
+      {keeps && names.length > 0 && <AddValue context={context} path="" taken={[]} names={names} />}
     </div>
   );
 }

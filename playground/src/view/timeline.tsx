@@ -140,7 +140,7 @@ function Point({ conversation, n, move, close }: { conversation: Conversation; n
         ) : state === undefined ? (
           <p class="none">No state has been sent up to here.</p>
         ) : (
-          <Tree context={{ doc: state, marks: new Marks().replaced(list, "agent"), predicted: [], fixed: [], writing: false, position: () => undefined }} />
+          <Tree name="State at this point" context={{ doc: state, marks: new Marks().replaced(list, "agent"), predicted: [], fixed: [], writing: false, position: () => undefined }} />
         )}
       </div>
     </section>

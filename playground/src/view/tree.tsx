@@ -1,225 +1,330 @@
-import type { EditOutcome, Operation } from "@lockstep-go/client";
-import { useSignal, type Signal } from "@preact/signals";
+import { useComputed } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { below, isObject, label, within, type Doc } from "../json/pointer";
-import type { Marks, Who } from "../model/marks";
-import { AddItem, AddMember, Remove, Scalar } from "./editor";
+import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
+import { below, isObject, label, type Doc } from "../json/pointer";
+import { columnsOf, countOf, hasInside } from "../model/outline";
+import { AddItem, AddMember, Complaint, Editor } from "./editor";
 import { Icon } from "./icons";
-
-/** What a tree shows and how it is changed. Without `edit` it can only be read. */
-export interface TreeContext {
-  doc: unknown;
-  marks: Marks;
-  /** Pointers of places that are predictions. */
-  predicted: readonly string[];
-  /** Pointers of places that clients may not write. `*` is any step. */
-  fixed: readonly string[];
-  /** The agent is at work: predictions are being written, and not waiting. */
-  writing: boolean;
-  /** The position of what is shown now. */
-  position(): string | undefined;
-  edit?: (patch: Operation[], base: string | undefined) => Promise<EditOutcome>;
-}
+import { heir, itemOf, itemsOf, moreOf, press } from "./treekeys";
+import { Flash, isPredicted, Lock, Tag, tagOf } from "./treemarks";
+import { TreeState, type TreeContext } from "./treestate";
 
 interface NodeProps {
+  tree: TreeState;
+  /** The newest, also in `tree`: here, so that a change of it alone is drawn. */
   context: TreeContext;
   path: string;
   value: unknown;
   depth: number;
 }
 
-/** The most children that are shown at once. */
-const page = 100;
+/** Where a child stands among its siblings. */
+interface Child extends NodeProps {
+  name: string;
+  index: number;
+  count: number;
+}
 
-/** A document as a page of labels and values; what has an inside opens and closes. */
-export function Tree({ context }: { context: TreeContext }) {
+/**
+ * A document as an ARIA tree: one stop for Tab, and keys from there (treekeys.ts).
+ * A list of flat objects looks like a table and is a part of the tree all the
+ * same, its rows and cells being items: a grid inside of a tree would be a second
+ * widget with other keys, which screen readers do not announce, and a treegrid has
+ * the same columns everywhere, which a document has not. Each cell says its column.
+ *
+ * The buttons are for a pointer; every one has a key, so Tab passes them by.
+ */
+export function Tree({ context, name }: { context: TreeContext; name: string }) {
+  const tree = useMemo(() => new TreeState(context), []);
+  tree.context = context;
+  const root = useRef<HTMLDivElement>(null);
+  useFocus(tree, root);
   const { doc } = context;
-  if (!isObject(doc)) return <Inside context={context} path="" value={doc} depth={0} />;
-  return <Members context={context} path="" value={doc} depth={0} />;
-}
-
-function Members({ context, path, value, depth }: NodeProps & { value: Doc }) {
   return (
-    <Paged names={Object.keys(value)}>
-      {(name) => <Member key={name} context={context} path={below(path, name)} name={name} value={value[name]} depth={depth} />}
-    </Paged>
-  );
-}
-
-/** A member of an object: a line where its value fits one, else a part of its own. */
-function Member({ context, path, name, value, depth }: NodeProps & { name: string }) {
-  const open = useSignal(depth < 4);
-  const adding = useSignal(false);
-  const simple = typeof value !== "object" || value === null;
-  const long = typeof value === "string" && (value.length > 90 || value.includes("\n"));
-  const editable = canEdit(context, path);
-  const title = (
-    <span class="name" title={path}>
-      {label(name)}
-    </span>
-  );
-  if (simple) {
-    return (
-      <li class={long ? "entry long" : "entry"} data-predicted={isPredicted(context, path)}>
-        <Flash context={context} path={path} />
-        {title}
-        {long && <Tag context={context} path={path} depth={depth} />}
-        <Scalar context={context} path={path} value={value} name={label(name)} />
-        {!long && <Tag context={context} path={path} depth={depth} />}
-        {editable && depth > 0 && <Remove context={context} path={path} name={label(name)} />}
-      </li>
-    );
-  }
-  const count = Array.isArray(value) ? value.length : Object.keys(value).length;
-  return (
-    <li class="entry part" data-predicted={isPredicted(context, path)}>
-      <div class="head">
-        <Flash context={context} path={path} />
-        <button type="button" class="twist" aria-expanded={open.value} onClick={() => (open.value = !open.value)}>
-          <Icon name="chevron" size={14} />
-          {title}
-          <span class="count">{count}</span>
-        </button>
-        <Tag context={context} path={path} depth={depth} closed={!open.value} />
-        {!editable && context.edit && <Lock />}
-        {editable && (
-          <button
-            class="button ghost square tiny plus"
-            type="button"
-            aria-label={`Add to ${label(name)}`}
-            onClick={() => {
-              open.value = true;
-              adding.value = true;
-            }}
-          >
-            <Icon name="plus" size={14} />
-          </button>
-        )}
-        {editable && depth > 0 && <Remove context={context} path={path} name={label(name)} />}
-      </div>
-      {open.value && <Inside context={context} path={path} value={value} depth={depth + 1} adding={adding} />}
-    </li>
-  );
-}
-
-/** What an object, an array or a lone value holds. `adding` opens the form for one more. */
-function Inside({ context, path, value, depth, adding }: NodeProps & { adding?: Signal<boolean> }) {
-  const own = useSignal(false);
-  const more = adding ?? own;
-  const editable = canEdit(context, path);
-  if (Array.isArray(value)) {
-    const columns = table(value);
-    return (
-      <div class="inside">
-        {value.length === 0 ? <p class="none">Empty</p> : columns ? <Table context={context} path={path} value={value as Doc[]} columns={columns} /> : <Items context={context} path={path} value={value} depth={depth} />}
-        {editable && <AddItem context={context} path={path} list={value} open={more} />}
-        {editable && !adding && <Plus open={more} />}
-      </div>
-    );
-  }
-  if (isObject(value)) {
-    return (
-      <div class="inside">
-        {Object.keys(value).length === 0 ? <p class="none">Empty</p> : <Members context={context} path={path} value={value} depth={depth} />}
-        {editable && <AddMember context={context} path={path} taken={Object.keys(value)} names={[]} open={more} />}
-        {editable && !adding && <Plus open={more} />}
-      </div>
-    );
-  }
-  return <Scalar context={context} path={path} value={value} name="Value" />;
-}
-
-/** For what has no head of its own to put it in. */
-function Plus({ open }: { open: Signal<boolean> }) {
-  return (
-    <button class="button ghost small" type="button" onClick={() => (open.value = true)}>
-      <Icon name="plus" size={14} /> Add
-    </button>
-  );
-}
-
-/** Values in their order. */
-function Items({ context, path, value, depth }: NodeProps & { value: unknown[] }) {
-  return (
-    <Paged names={value.map((_, i) => String(i))} ordered>
-      {(i) => {
-        const at = below(path, i);
-        const item = value[Number(i)];
-        const name = `Item ${Number(i) + 1}`;
-        const simple = typeof item !== "object" || item === null;
-        return (
-          <li key={i} class="entry item" data-predicted={isPredicted(context, at)}>
-            <Flash context={context} path={at} />
-            <span class="index" aria-hidden="true">
-              {Number(i) + 1}
-            </span>
-            {simple ? <Scalar context={context} path={at} value={item} name={name} /> : <Inside context={context} path={at} value={item} depth={depth + 1} />}
-            <Tag context={context} path={at} depth={depth} />
-            {canEdit(context, at) && <Remove context={context} path={at} name={name} />}
-          </li>
-        );
-      }}
-    </Paged>
-  );
-}
-
-/** Objects of one flat shape, as rows. */
-function Table({ context, path, value, columns }: { context: TreeContext; path: string; value: Doc[]; columns: string[] }) {
-  const all = useSignal(false);
-  const shown = all.value ? value : value.slice(0, page);
-  return (
-    <div class="table">
-      <table>
-        <thead>
-          <tr>
-            {columns.map((c) => (
-              <th key={c} scope="col">
-                {label(c)}
-              </th>
-            ))}
-            {context.edit && (
-              <th>
-                <span class="sr-only">Actions</span>
-              </th>
-            )}
-          </tr>
-        </thead>
-        <tbody>
-          {shown.map((row, i) => {
-            const at = below(path, i);
-            return (
-              <tr key={i} data-predicted={isPredicted(context, at)}>
-                {columns.map((c) => {
-                  const cell = below(at, c);
-                  return (
-                    <td key={c} data-short={shortColumn(value, c)}>
-                      <Flash context={context} path={cell} or={at} />
-                      {Object.hasOwn(row, c) && <Scalar context={context} path={cell} value={row[c]} name={`${label(c)} of row ${i + 1}`} />}
-                    </td>
-                  );
-                })}
-                {context.edit && <td class="act">{canEdit(context, at) && <Remove context={context} path={at} name={`row ${i + 1}`} />}</td>}
-              </tr>
-            );
-          })}
-        </tbody>
-      </table>
-      {shown.length < value.length && <More count={value.length - shown.length} show={() => (all.value = true)} />}
+    <div ref={root} class="tree" role="tree" aria-label={name} aria-describedby={context.edit ? "tree-keys" : undefined} onKeyDown={(e) => press(tree, e)} onClick={(e) => click(tree, e)}>
+      {hasInside(doc) ? <Children tree={tree} context={context} path="" value={doc} depth={0} role="none" /> : <Item tree={tree} context={context} path="" value={doc} depth={0} name="Value" title="Value" index={0} count={1} />}
+      {tree.adding.value === "" && hasInside(doc) && <Adder tree={tree} context={context} path="" value={doc} />}
+      {context.edit && (
+        <p id="tree-keys" class="sr-only">
+          Enter changes a value, Delete removes it, plus adds one.
+        </p>
+      )}
     </div>
   );
 }
 
-/** The columns of an array that can be a table; null of one that cannot. */
-function table(list: unknown[]): string[] | null {
-  const columns: string[] = [];
-  for (const row of list) {
-    if (!isObject(row)) return null;
-    for (const [name, v] of Object.entries(row)) {
-      if (typeof v === "object" && v !== null) return null;
-      if (!columns.includes(name)) columns.push(name);
+/** A click that no pointer made is a screen reader's, on the item itself. */
+function click(tree: TreeState, event: MouseEvent): void {
+  const { path } = (event.target as HTMLElement).dataset;
+  if (event.detail === 0 && path !== undefined && !path.startsWith(moreOf(""))) tree.activate(path);
+}
+
+/**
+ * Keeps the focus where the person is: the document changes under it, and what
+ * has it may go. A browser gives the focus of what is gone to nobody.
+ */
+function useFocus(tree: TreeState, root: { current: HTMLDivElement | null }): void {
+  const held = useRef(false);
+  const before = useRef<string[]>([]);
+  const { editing, adding, wanted, current } = tree;
+  const { reveal } = tree.context;
+  void [editing.value, adding.value, wanted.value, reveal?.value]; // looked at again when they change
+  useLayoutEffect(() => {
+    const box = root.current!;
+    // A browser tells the end of what is taken away like a leave to nowhere. So
+    // only who goes somewhere else has left.
+    const at = (e: Event) => {
+      const to = e.target as Element;
+      held.current = box.contains(to);
+      const item = held.current && e.type === "focusin" && to.closest<HTMLElement>("[role=treeitem]");
+      if (item) current.value = item.dataset.path!;
+    };
+    document.addEventListener("focusin", at);
+    document.addEventListener("pointerdown", at, true);
+    return () => {
+      document.removeEventListener("focusin", at);
+      document.removeEventListener("pointerdown", at, true);
+    };
+  }, []);
+  const settle = () => {
+    const box = root.current;
+    if (!box) return;
+    const { activeElement } = document;
+    const free = activeElement === null || activeElement === document.body;
+    const mine = box.contains(activeElement) || (free && held.current);
+    if (reveal?.value != null) {
+      wanted.value = reveal.value;
+      reveal.value = null;
     }
+    if (wanted.value !== null) {
+      const item = itemOf(box, wanted.value);
+      // Who went somewhere else meanwhile is left there.
+      if (item || !(mine || free)) wanted.value = null;
+      if (item && (mine || free)) item.focus();
+    }
+    if (editing.value !== null && !itemOf(box, editing.value)) editing.value = null;
+    if (free && held.current && document.activeElement === activeElement) heir(box, current.value, before.current)?.focus({ preventScroll: true });
+    // Tab finds the tree even where its last item is gone.
+    else if (!itemOf(box, current.value)) current.value = itemsOf(box)[0]?.dataset.path ?? "";
+    before.current = box.contains(document.activeElement) ? itemsOf(box).map((i) => i.dataset.path!) : [];
+  };
+  useLayoutEffect(() => {
+    settle();
+    // Parts that are drawn by themselves are drawn after this one.
+    queueMicrotask(settle);
+  });
+}
+
+/** What every item of the tree has. */
+function useItem({ tree, context, path, depth, index, count }: Omit<Child, "name" | "value">, name: string) {
+  const tabIndex = useComputed(() => (tree.current.value === path ? 0 : -1));
+  return {
+    role: "treeitem" as const,
+    "data-path": path,
+    "data-predicted": isPredicted(context, path),
+    tabIndex,
+    "aria-label": name,
+    "aria-level": depth + 1,
+    "aria-setsize": count,
+    "aria-posinset": index + 1,
+  };
+}
+
+/** What an object or a list holds. `role`: of the element around it. */
+function Children({ tree, context, path, value, depth, role }: NodeProps & { role: "group" | "none" }) {
+  if (Array.isArray(value)) {
+    const columns = columnsOf(value);
+    if (columns) return <Table tree={tree} context={context} path={path} value={value as Doc[]} columns={columns} depth={depth} role={role} />;
+    return (
+      <Paged tree={tree} context={context} path={path} depth={depth} names={value.map((_, i) => String(i))} role={role} ordered>
+        {(i, index) => <Item key={i} tree={tree} context={context} path={below(path, i)} name={`Item ${index + 1}`} value={value[index]} depth={depth} index={index} count={value.length} />}
+      </Paged>
+    );
   }
-  return columns.length > 0 && columns.length <= 5 ? columns : null;
+  const doc = value as Doc;
+  const names = Object.keys(doc);
+  return (
+    <Paged tree={tree} context={context} path={path} depth={depth} names={names} role={role}>
+      {(name, index) => <Item key={name} tree={tree} context={context} path={below(path, name)} name={label(name)} title={name} value={doc[name]} depth={depth} index={index} count={names.length} />}
+    </Paged>
+  );
+}
+
+/** One place: a line where its value fits one, else a part of its own. `title`: its name as it is written; items of a list have none. */
+function Item(props: Child & { title?: string }) {
+  return hasInside(props.value) ? <Part {...props} value={props.value} /> : <Leaf {...props} />;
+}
+
+function Part({ tree, context, path, name, title, value, depth, index, count }: Child & { title?: string; value: Doc | unknown[] }) {
+  const open = tree.open(path).value;
+  const adding = useComputed(() => tree.adding.value === path).value;
+  const size = countOf(value);
+  const editable = tree.editable(path);
+  const locked = !editable && context.edit !== undefined;
+  const gist = title === undefined && !open ? gistOf(value) : "";
+  const said = [name, gist, size === 0 ? "empty" : size === 1 ? "1 value" : `${size} values`, locked && "read only", tagOf(context, path, depth)];
+  const item = useItem({ tree, context, path, depth, index, count }, said.filter(Boolean).join(", "));
+  return (
+    <li {...item} class="entry part" aria-expanded={size === 0 ? undefined : open}>
+      <div class="head">
+        <Flash context={context} path={path} />
+        <span class="twist" aria-hidden="true" data-open={open} onClick={() => tree.toggle(path)}>
+          <Icon name="chevron" size={14} />
+          <span class="name" title={title === undefined ? undefined : path}>
+            {title === undefined ? index + 1 : name}
+          </span>
+          {gist && <span class="gist">{gist}</span>}
+          <span class="count">{size}</span>
+        </span>
+        <Tag context={context} path={path} depth={depth} closed={!open} />
+        {locked && <Lock />}
+        {editable && (
+          <button class="button ghost square tiny plus" type="button" tabIndex={-1} aria-label={`Add to ${name}`} onClick={() => tree.add(path)}>
+            <Icon name="plus" size={14} />
+          </button>
+        )}
+        <Remove tree={tree} path={path} name={name} />
+      </div>
+      <Trouble tree={tree} path={path} />
+      {open && (
+        <div class="inside" data-deep={depth >= 8}>
+          {size > 0 ? <Children tree={tree} context={context} path={path} value={value} depth={depth + 1} role="group" /> : <p class="none">Empty</p>}
+          {adding && <Adder tree={tree} context={context} path={path} value={value} />}
+        </div>
+      )}
+    </li>
+  );
+}
+
+/** What a closed item of a list is about: the first text in it. */
+function gistOf(value: Doc | unknown[]): string {
+  const first = Object.values(value).find((v) => typeof v === "string" && v.trim() !== "") as string | undefined;
+  return first === undefined ? "" : first.length > 60 ? `${first.slice(0, 59)}…` : first;
+}
+
+function Leaf({ tree, context, path, name, title, value, depth, index, count }: Child & { title?: string }) {
+  const long = title !== undefined && typeof value === "string" && (value.length > 90 || value.includes("\n"));
+  const item = useItem({ tree, context, path, depth, index, count }, sayLeaf({ tree, context }, path, title === undefined ? "" : name, value, depth));
+  return (
+    <li {...item} class={title === undefined ? "entry item" : long ? "entry long" : "entry"} aria-checked={typeof value === "boolean" ? value : undefined}>
+      <Flash context={context} path={path} />
+      {title === undefined ? (
+        <span class="index" aria-hidden="true">
+          {index + 1}
+        </span>
+      ) : (
+        <span class="name" aria-hidden="true" title={path}>
+          {name}
+        </span>
+      )}
+      {long && <Tag context={context} path={path} depth={depth} />}
+      <Scalar tree={tree} context={context} path={path} value={value} name={name} />
+      {!long && <Tag context={context} path={path} depth={depth} />}
+      <Remove tree={tree} path={path} name={name} />
+      <Trouble tree={tree} path={path} />
+    </li>
+  );
+}
+
+/** The longest text that an item is called by; the whole of it is in its editor. */
+const longestName = 600;
+
+function sayLeaf({ tree, context }: Pick<NodeProps, "tree" | "context">, path: string, name: string, value: unknown, depth: number): string {
+  const text = value === "" ? "empty" : typeof value === "boolean" ? (value ? "yes" : "no") : String(value);
+  const cut = text.length > longestName ? `${text.slice(0, longestName)}…` : text;
+  const locked = context.edit !== undefined && !tree.editable(path);
+  return [name === "" ? cut : `${name}: ${cut}`, locked && "read only", tagOf(context, path, depth)].filter(Boolean).join(", ");
+}
+
+/** The most of a text that is drawn in the tree, in characters. */
+const longestText = 20_000;
+
+/** A value that has no inside, or the field in its place. A click begins to change it. */
+function Scalar({ tree, context, path, value, name }: { tree: TreeState; context: TreeContext; path: string; value: unknown; name: string }) {
+  const editing = useComputed(() => tree.editing.value === path).value;
+  if (editing && context.edit) return <Editor context={context} path={path} value={value} name={name} done={() => tree.done(path)} left={() => (tree.editing.value = null)} op="replace" />;
+  const editable = tree.editable(path);
+  const begin = editable ? () => tree.change(path) : undefined;
+  if (typeof value === "boolean") {
+    return (
+      <span class="switch" data-on={value} data-editable={editable} onClick={begin}>
+        <i aria-hidden="true" />
+        {value ? "yes" : "no"}
+      </span>
+    );
+  }
+  const text = String(value);
+  return (
+    <span class="value" dir="auto" data-kind={value === null ? "null" : typeof value} data-editable={editable} onClick={begin}>
+      {text === "" ? <em>empty</em> : text.length > longestText ? `${text.slice(0, longestText)}…` : text}
+      {text.length > longestText && <em> {(text.length - longestText).toLocaleString("en")} more characters</em>}
+    </span>
+  );
+}
+
+/** Objects of one flat shape, as rows. */
+function Table({ tree, context, path, value, columns, depth, role }: { tree: TreeState; context: TreeContext; path: string; value: Doc[]; columns: string[]; depth: number; role: "group" | "none" }) {
+  const shown = value.slice(0, tree.limit(path).value);
+  return (
+    <>
+      <div class="table" role="none">
+        <table role={role}>
+          <thead aria-hidden="true">
+            <tr>
+              {columns.map((c) => (
+                <th key={c}>{label(c)}</th>
+              ))}
+              {context.edit && <th />}
+            </tr>
+          </thead>
+          {shown.map((row, i) => (
+            <Row key={i} tree={tree} context={context} path={below(path, i)} value={row} name={`row ${i + 1}`} columns={columns} short={columns.map((c) => shortColumn(value, c))} depth={depth} index={i} count={value.length} />
+          ))}
+        </table>
+      </div>
+      {shown.length < value.length && (
+        <ul role={role}>
+          <More tree={tree} context={context} path={path} depth={depth} count={value.length} shown={shown.length} />
+        </ul>
+      )}
+    </>
+  );
+}
+
+/** A row is an item, and a group of its cells: in HTML a table may have many bodies. */
+function Row({ tree, context, path, value, name, columns, short, depth, index, count }: Child & { value: Doc; columns: string[]; short: boolean[] }) {
+  const gist = columns.map((c) => (value[c] === undefined || value[c] === "" ? "" : String(value[c]).slice(0, longestName))).filter(Boolean);
+  const item = useItem({ tree, context, path, depth, index, count }, gist.length === 0 ? `Row ${index + 1}, empty` : gist.join(", "));
+  return (
+    <tbody {...item}>
+      <tr role="group">
+        {columns.map((c, i) =>
+          Object.hasOwn(value, c) ? (
+            <Cell key={c} tree={tree} context={context} path={below(path, c)} row={path} value={value[c]} name={label(c)} depth={depth + 1} index={i} count={columns.length} short={short[i]!} />
+          ) : (
+            <td key={c} role="none" />
+          ),
+        )}
+        {context.edit && (
+          <td class="act" role="none">
+            <Remove tree={tree} path={path} name={name} />
+            <Trouble tree={tree} path={path} />
+          </td>
+        )}
+      </tr>
+    </tbody>
+  );
+}
+
+function Cell({ tree, context, path, row, value, name, depth, index, count, short }: Child & { row: string; short: boolean }) {
+  const item = useItem({ tree, context, path, depth, index, count }, sayLeaf({ tree, context }, path, name, value, depth));
+  return (
+    <td {...item} data-short={short} aria-checked={typeof value === "boolean" ? value : undefined}>
+      <Flash context={context} path={path} or={row} />
+      <Scalar tree={tree} context={context} path={path} value={value} name={name} />
+      <Trouble tree={tree} path={path} />
+    </td>
+  );
 }
 
 /** A column of pictures and single letters needs no width. */
@@ -227,74 +332,60 @@ function shortColumn(list: Doc[], name: string): boolean {
   return list.every((row) => String(row[name] ?? "").length <= 3);
 }
 
-function Paged({ names, ordered = false, children }: { names: string[]; ordered?: boolean; children(name: string): ComponentChildren }) {
-  const all = useSignal(false);
-  const shown = all.value ? names : names.slice(0, page);
+interface PagedProps {
+  tree: TreeState;
+  context: TreeContext;
+  path: string;
+  depth: number;
+  names: string[];
+  role: "group" | "none";
+  ordered?: boolean;
+  children(name: string, index: number): ComponentChildren;
+}
+
+function Paged({ tree, context, path, depth, names, role, ordered = false, children }: PagedProps) {
+  const shown = names.slice(0, tree.limit(path).value);
   const List = ordered ? "ol" : "ul";
   return (
-    <>
-      <List class="entries">{shown.map(children)}</List>
-      {shown.length < names.length && <More count={names.length - shown.length} show={() => (all.value = true)} />}
-    </>
+    <List class="entries" role={role}>
+      {shown.map(children)}
+      {shown.length < names.length && <More tree={tree} context={context} path={path} depth={depth} count={names.length} shown={shown.length} />}
+    </List>
   );
 }
 
-function More({ count, show }: { count: number; show(): void }) {
+/** The item behind the last that is shown. */
+function More({ tree, context, path, depth, count, shown }: { tree: TreeState; context: TreeContext; path: string; depth: number; count: number; shown: number }) {
+  const text = `${(count - shown).toLocaleString("en")} more`;
+  const item = useItem({ tree, context, path: moreOf(path), depth, index: shown, count }, `${text}, Enter shows them`);
   return (
-    <button class="button ghost small" type="button" onClick={show}>
-      Show {count} more
-    </button>
+    <li {...item} class="more" onClick={() => tree.more(path)}>
+      <span class="button ghost small">Show {text}</span>
+    </li>
   );
 }
 
-function Lock() {
+function Remove({ tree, path, name }: { tree: TreeState; path: string; name: string }) {
+  if (!tree.removable(path)) return null;
   return (
-    <span class="lock" title="Only the agent changes this">
-      <Icon name="lock" size={13} />
-      <span class="sr-only">Read only</span>
+    <span class="remove">
+      <button class="button ghost square tiny" type="button" tabIndex={-1} aria-label={`Remove ${name}`} onClick={() => tree.remove(path)}>
+        <Icon name="close" size={13} />
+      </button>
     </span>
   );
 }
 
-const whoSays: Record<Who, string> = { agent: "agent", you: "you", viewer: "another viewer", system: "" };
-
-/** The light that a change leaves for a moment, in the colour of whose it is. */
-function Flash({ context, path, or }: { context: TreeContext; path: string; or?: string }) {
-  const mark = context.marks.get(path) ?? (or === undefined ? undefined : context.marks.get(or));
-  if (!mark || mark.who === "system") return null;
-  return <span key={mark.n} class="flash" data-who={mark.who} aria-hidden="true" />;
+/** Why something was not done here. */
+function Trouble({ tree, path }: { tree: TreeState; path: string }) {
+  const trouble = useComputed(() => (tree.trouble.value?.path === path ? tree.trouble.value.trouble : null)).value;
+  return trouble && <Complaint trouble={trouble} />;
 }
 
-/** In words: who changed a place, or that it is a prediction. */
-function Tag({ context, path, depth, closed = false }: { context: TreeContext; path: string; depth: number; closed?: boolean }) {
-  // Of a prediction it is said once, where the eye finds it.
-  if (depth === 0 && context.predicted.some((p) => within(p, path) || within(path, p))) {
-    return (
-      <span class="tag predicted">
-        <i aria-hidden="true" />
-        {context.writing ? "writing" : "proposed"}
-      </span>
-    );
-  }
-  const mark = closed ? context.marks.newest(path) : context.marks.get(path);
-  if (!mark || mark.who === "system" || !mark.said) return null;
-  return (
-    <span key={mark.n} class="tag passing" data-who={mark.who}>
-      {whoSays[mark.who]}
-    </span>
-  );
-}
-
-function isPredicted(context: TreeContext, path: string): boolean {
-  return context.predicted.some((p) => within(path, p));
-}
-
-/** Reports whether a person may change a place: nothing in or around it is read-only. */
-function canEdit(context: TreeContext, path: string): boolean {
-  if (!context.edit) return false;
-  return !context.fixed.some((f) => {
-    const pattern = f.split("/");
-    const steps = path.split("/");
-    return pattern.slice(0, steps.length).every((p, i) => p === "*" || p === steps[i]);
-  });
+/** The form for one more of what a place holds. */
+function Adder({ tree, context, path, value }: { tree: TreeState; context: TreeContext; path: string; value: Doc | unknown[] }) {
+  const added = (at: string) => tree.done(at);
+  const left = () => tree.done(path);
+  if (Array.isArray(value)) return <AddItem context={context} path={path} list={value} added={added} left={left} />;
+  return isObject(value) ? <AddMember context={context} path={path} taken={Object.keys(value)} names={[]} added={added} left={left} /> : null;
 }
