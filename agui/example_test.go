@@ -167,7 +167,7 @@ func ExampleReduce() {
 	fmt.Println(errs)
 	// Output:
 	// {"n":2} [c] pick_color
-	// [agui: STATE_DELTA: jsondoc: patch operation 0 (remove "/m"): there is no such place]
+	// [agui: STATE_DELTA: patch operation 0 (remove "/m"): there is no such place]
 }
 
 // A reader knows frames, not events: what a stream of anything else has in it.

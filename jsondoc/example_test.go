@@ -110,7 +110,7 @@ func ExamplePath() {
 func ExampleParsePatch() {
 	_, err := jsondoc.ParsePatch([]byte(`[{"op":"add","path":"/a","value":null},{"op":"put","path":"/b"}]`))
 	fmt.Println(err)
-	// Output: jsondoc: patch operation 1 (put "/b"): unknown operation "put"
+	// Output: patch operation 1 (put "/b"): unknown operation "put"
 }
 
 // Bytes in, bytes out: members that the patch does not touch keep their spelling.
