@@ -7,6 +7,7 @@ cd "$(dirname "$0")/.."
 . scripts/lib.sh
 ensure_go
 need gcc gcc # the race detector
+need curl curl # the guides' snippets
 ensure_node
 ensure_postgres
 # Two builds of everything and no more: the large vendor SDKs take minutes each.

@@ -289,42 +289,6 @@ func (t *Thread) signalHeld(ctx context.Context, s Signal) error {
 	})
 }
 
-// reread folds the log from its beginning and returns what was new in it: another
-// process has compacted it, and things have other numbers now. Callers hold
-// writing.
-func (t *Thread) reread(ctx context.Context) (found []Entry, err error) {
-	now := t.fold.head
-	fresh, list := fold{head: Head{Epoch: now.Epoch}}, ring{}
-	for e, err := range t.threads.store.Read(ctx, t.key, 0) {
-		if err != nil {
-			return nil, storeError(err)
-		}
-		if err := fresh.apply(e); err != nil {
-			return nil, storeError(err)
-		}
-		list.push(&Published{Entry: e, epoch: now.Epoch})
-		if e.Seq > now.Seq {
-			found = append(found, e)
-		}
-	}
-	if head, err := t.find(ctx); err != nil || head.Epoch != now.Epoch {
-		return nil, err // forgotten meanwhile; the next look at it begins anew
-	}
-	if err := fresh.complete(now.Seq); err != nil {
-		return nil, storeError(err)
-	}
-	list.drop(fresh.floor)
-	t.mu.Lock()
-	t.fold, t.ring, t.stale = fresh, list, false
-	t.planExpiry()
-	t.wake()
-	t.mu.Unlock()
-	for _, e := range found {
-		t.heard(e)
-	}
-	return found, nil
-}
-
 // queue is a run's waiting for the one that is active.
 type queue struct {
 	thread    *Thread

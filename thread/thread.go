@@ -245,35 +245,6 @@ func (ts *Threads) List(ctx context.Context, agent, principal string, after List
 	return list, nil
 }
 
-// refresh brings a thread up to its log and ends what a dead process left.
-func (t *Thread) refresh(ctx context.Context) error {
-	if err := t.writing.take(ctx, t.threads.requestWait()); err != nil {
-		return err
-	}
-	defer t.writing.give()
-	if err := t.catchUp(ctx); err != nil {
-		return err
-	}
-	t.mu.Lock()
-	stale := t.stale
-	t.mu.Unlock()
-	if stale {
-		if _, err := t.reread(ctx); err != nil {
-			return err
-		}
-	}
-	if err := t.recover(ctx); err != nil {
-		return err
-	}
-	if err := t.expire(ctx); err != nil {
-		return err
-	}
-	t.mu.Lock()
-	t.broken = nil
-	t.mu.Unlock()
-	return nil
-}
-
 // Close gives the thread back. A thread that nobody uses stays in memory for a
 // while (Options.Idle); the log is in the store either way.
 func (t *Thread) Close() {
@@ -295,99 +266,6 @@ func (t *Thread) hold() {
 	t.threads.mu.Lock()
 	t.users++
 	t.threads.mu.Unlock()
-}
-
-// catchUp reads what the log has beyond the fold. Callers hold writing.
-func (t *Thread) catchUp(ctx context.Context) error {
-	_, err := t.readOn(ctx)
-	return err
-}
-
-// readOn is catchUp, and returns what it found.
-func (t *Thread) readOn(ctx context.Context) (found []Entry, err error) {
-	head, err := t.find(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for now := head; ; head = now {
-		found = nil
-		for e, err := range t.threads.store.Read(ctx, t.key, t.fold.head.Seq) {
-			if err != nil {
-				return nil, storeError(err)
-			}
-			found = append(found, e)
-		}
-		if len(found) > 0 && t.threads.shared {
-			if now, err = t.find(ctx); err != nil {
-				return nil, err
-			}
-		}
-		if now.Epoch == head.Epoch {
-			break
-		} // else it is not sure whose entries these are
-	}
-	if t.fold.head.Seq > 0 && slices.ContainsFunc(found, func(e Entry) bool { return e.Floor }) {
-		// Another process has compacted what this one has seen a part of.
-		return t.reread(ctx)
-	}
-	for i, e := range found {
-		if err := t.take(e); err != nil {
-			return found[:i], storeError(err)
-		}
-		t.heard(e)
-	}
-	if err := t.fold.complete(head.Seq); err != nil {
-		return found, storeError(err)
-	}
-	return found, nil
-}
-
-// find says where the log ends, as far as that has to be asked: the first time,
-// and on a shared store each time, because another process may have forgotten
-// the thread. The numbers of another log mean something else.
-func (t *Thread) find(ctx context.Context) (Head, error) {
-	if t.loaded && !t.threads.shared {
-		return Head{}, nil
-	}
-	head, err := t.threads.store.Head(ctx, t.key)
-	if err != nil {
-		return head, storeError(err)
-	}
-	if t.fold.head.Seq > 0 && head.Epoch != t.fold.head.Epoch {
-		t.begun()
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	switch {
-	case head.Epoch != "" && head.Epoch != t.fold.head.Epoch:
-		t.unborn, t.fold.head.Epoch = t.fold.head.Epoch, head.Epoch
-	case !t.loaded:
-		t.fold.head.Epoch = newEpoch()
-	}
-	t.loaded = true
-	return head, nil
-}
-
-func storeError(err error) error {
-	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return err
-	}
-	return agui.NewError(agui.CodeStoreUnavailable, "The conversation cannot be stored or read at the moment.", err)
-}
-
-// take folds an entry and shows it to viewers.
-func (t *Thread) take(e Entry) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if err := t.fold.apply(e); err != nil {
-		return err
-	}
-	t.ring.push(&Published{Entry: e, epoch: t.fold.head.Epoch})
-	if e.Proposal != nil || e.Settled != "" {
-		t.planExpiry()
-	}
-	t.wake()
-	return nil
 }
 
 // wake lets everybody look again who waits for the thread to change. Callers

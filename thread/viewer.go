@@ -143,7 +143,7 @@ func (t *Thread) Follow(ctx context.Context, after Position) iter.Seq2[*Publishe
 					}
 					if e.Seq != seq+1 { // compacted since
 						t.mu.Lock()
-						t.stale = true // where that was another process, the floor is not known here
+						t.stale = t.threads.shared // by another process: the floor is not known here
 						t.mu.Unlock()
 						yield(nil, ErrTooOld)
 						return
