@@ -3,6 +3,7 @@
 import test, { after, before, describe } from "node:test";
 import assert from "node:assert/strict";
 import { gated, launch, serve, until, wire } from "../testing/browser.mjs";
+import { tabTests } from "../testing/stage.mjs";
 
 let server;
 let browser;
@@ -12,21 +13,7 @@ after(async () => {
   assert.equal(await server.stop(), 0);
 });
 
-/** Runs a test in a tab, and fails it for whatever the tab complained about. */
-function inTab(name, run, options = {}) {
-  test(name, async (t) => {
-    const page = await browser.tab(options);
-    try {
-      await run(page, t);
-      assert.deepEqual(page.said, [], "the console is quiet");
-    } catch (e) {
-      await page.shot(`failed ${name}`).catch(() => undefined);
-      throw e;
-    } finally {
-      await page.context().close();
-    }
-  });
-}
+const inTab = tabTests(() => browser);
 
 /** A server whose model the test holds: see `gated`. */
 async function slow(t) {

@@ -30,21 +30,7 @@ export function stage(...flags) {
     },
     /** Changes the state as somebody else, by a merge patch. */
     change: (agent, id, members) => patch(`${own.server.url}/${agent}/threads/${id}/state`, members),
-    /** Runs a test in a tab, and fails it for whatever the tab complained about. */
-    inTab(name, run, options = {}) {
-      test(name, async (t) => {
-        const page = await own.browser.tab(options);
-        try {
-          await run(page, t);
-          assert.deepEqual(page.said, [], "the console is quiet");
-        } catch (e) {
-          await page.shot(`failed ${name}`).catch(() => undefined);
-          throw e;
-        } finally {
-          await page.context().close();
-        }
-      });
-    },
+    inTab: tabTests(() => own.browser),
   };
 }
 
@@ -58,4 +44,21 @@ export async function slow(t) {
   const own = await gated();
   t.after(() => own.stop());
   return own;
+}
+
+/** Runs a test in a tab, and fails it for whatever the tab complained about. */
+export function tabTests(browser) {
+  return (name, run, options = {}) =>
+    test(name, async (t) => {
+      const page = await browser().tab(options);
+      try {
+        await run(page, t);
+        assert.deepEqual(page.said, [], "the console is quiet");
+      } catch (e) {
+        await page.shot(`failed ${name}`).catch(() => undefined);
+        throw e;
+      } finally {
+        await page.context().close();
+      }
+    });
 }
