@@ -192,7 +192,7 @@ describe("the state as a tree", { concurrency: 3 }, () => {
     await page.keyboard.type("Map");
     await keys(page, "Enter");
     await stands(page, "Map");
-    await page.getByRole("button", { name: "Bring it back" }).first().focus();
+    await page.getByRole("button", { name: "Bring it back" }).focus(); // the other one went with its removal
     await keys(page, "Enter");
     await stands(page, "Book");
     await keys(page, "ArrowLeft", "ArrowUp", "Insert"); // one more like the last row
@@ -215,6 +215,33 @@ describe("the state as a tree", { concurrency: 3 }, () => {
     await page.keyboard.type("2");
     await keys(page, "Enter");
     await stands(page, "Nights: 2");
+  });
+
+  on.inTab("brings back in their order what was removed, also what the server has not answered yet", async (page) => {
+    await open(page, "back");
+    let answer;
+    const answered = new Promise((resolve) => (answer = resolve));
+    await page.route("**/threads/back/state", async (route) => {
+      const response = await route.fetch();
+      await answered;
+      await route.fulfill({ response });
+    });
+    await down(page, "Book");
+    await keys(page, "Delete");
+    await stands(page, "Shoes");
+    await keys(page, "Delete");
+    await stands(page, "Hat");
+    // The stream was faster than the answers: nothing is said yet.
+    assert.equal(await page.locator(".notice").count(), 0);
+    await keys(page, "Control+z", "Control+z");
+    answer();
+    const packing = page.getByRole("treeitem", { name: "Packing" }).getByRole("treeitem");
+    const names = () => packing.evaluateAll((items) => items.map((i) => i.ariaLabel));
+    await until("all to be back", async () => (await names()).join() === "Hat,Book,Shoes");
+    await stands(page, "Book");
+    await keys(page, "Control+z"); // of nothing
+    assert.equal(await page.getByRole("button", { name: "Bring it back" }).count(), 0);
+    assert.deepEqual((await on.state("notes", "back")).packing, trip.packing);
   });
 
   on.inTab("keeps the focus where the person is while others change what is there", async (page) => {

@@ -30,6 +30,10 @@ export function stage(...flags) {
     },
     /** Changes the state as somebody else, by a merge patch. */
     change: (agent, id, members) => patch(`${own.server.url}/${agent}/threads/${id}/state`, members),
+    /** The state as the server has it. */
+    async state(agent, id) {
+      return (await (await fetch(`${own.server.url}/${agent}/threads/${id}`)).json()).state;
+    },
     inTab: tabTests(() => own.browser),
   };
 }

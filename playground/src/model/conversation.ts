@@ -25,6 +25,16 @@ export interface Failure {
   text: string;
 }
 
+/** A value that this person took away, and may bring back. */
+interface Removal {
+  path: string;
+  value: unknown;
+  /** Whether it was taken away; the answer may come later than the change itself. */
+  made: Promise<boolean>;
+  /** The notice that offers it back, once there is one. */
+  notice?: number;
+}
+
 /** An edit of this page's: on its way, or made up to a position. */
 interface OwnEdit {
   paths: string[];
@@ -59,8 +69,8 @@ export class Conversation {
   /** Said to screen readers. */
   readonly spoken = signal("");
   readonly background = signal("");
-  /** Brings back what this person removed last. */
-  readonly back = signal<(() => void) | null>(null);
+  /** What this person removed and has not brought back, the newest last. */
+  readonly removed = signal<readonly Removal[]>([]);
   /** The place that came back, or was made, a moment ago. */
   readonly reveal = signal<string | null>(null);
   readonly timeline = new Timeline();
@@ -91,6 +101,7 @@ export class Conversation {
   private frame = 0;
   private timer = 0;
   private posting = false;
+  private bringing = Promise.resolve();
   private noticed = 0;
   private closed = false;
   private readonly gone = new AbortController();
@@ -213,17 +224,22 @@ export class Conversation {
   }
 
   /** Changes the state. `base` is the position at which the person began to edit. */
-  async edit(patch: Operation[], base?: string): Promise<EditOutcome> {
+  edit(patch: Operation[], base?: string): Promise<EditOutcome> {
+    const [only] = patch;
+    const value = only && at(this.state.value, only.path);
+    const outcome = this.make(patch, base);
+    if (patch.length === 1 && only?.op === "remove") this.remember(only.path, value, outcome);
+    return outcome;
+  }
+
+  private async make(patch: Operation[], base?: string): Promise<EditOutcome> {
     const own: OwnEdit = { paths: patch.map((op) => op.path) };
     this.own.push(own);
-    const was = this.state.value;
     try {
       const outcome = await this.agent.edit(patch, base);
       if (outcome.status === "applied") {
         own.until = sequence(outcome.position);
         this.fresh = false;
-        const [only] = patch;
-        if (patch.length === 1 && only?.op === "remove") this.offerBack(only.path, at(was, only.path));
         if (outcome.merged) this.notice("info", "Somebody else changed the state meanwhile. Both changes were kept.");
         this.onChange();
       } else {
@@ -237,19 +253,41 @@ export class Conversation {
   }
 
   /** A click takes a value away; another one brings it back. */
-  private offerBack(path: string, value: unknown): void {
-    const run = () => {
-      this.back.value = null;
-      void this.edit([{ op: "add", path, value }]).then(
-        (outcome) => {
-          if (outcome.status === "applied") this.reveal.value = path;
-          else this.notice("warning", "It could not be brought back: its place has changed meanwhile.");
-        },
-        (e: unknown) => this.fail("It could not be brought back", e),
-      );
-    };
-    this.back.value = run;
-    this.notice("info", `${place(path, this.state.value)} is removed.`, { label: "Bring it back", run });
+  private remember(path: string, value: unknown, outcome: Promise<EditOutcome>): void {
+    const made = outcome.then(
+      (o) => o.status === "applied",
+      () => false,
+    );
+    const removal: Removal = { path, value, made };
+    // Before the answer: the change may be seen earlier, and be wanted back by then.
+    this.removed.value = [...this.removed.value.slice(-99), removal];
+    void made.then((is) => {
+      if (!is) this.forget(removal);
+      else if (this.removed.value.includes(removal)) removal.notice = this.notice("info", `${place(path, this.state.value)} is removed.`, { label: "Bring it back", run: () => void this.bringBack(removal) });
+    });
+  }
+
+  /** Brings back what was removed, without an argument the newest; one after the other, because places in lists follow from each other. */
+  bringBack(removal = this.removed.value.at(-1)): Promise<void> {
+    if (!removal || !this.removed.value.includes(removal)) return this.bringing;
+    this.forget(removal);
+    this.bringing = this.bringing.then(async () => {
+      if (!(await removal.made)) return;
+      const { path, value } = removal;
+      try {
+        const outcome = await this.edit([{ op: "add", path, value }]);
+        if (outcome.status === "applied") this.reveal.value = path;
+        else this.notice("warning", "It could not be brought back: its place has changed meanwhile.");
+      } catch (e) {
+        this.fail("It could not be brought back", e);
+      }
+    });
+    return this.bringing;
+  }
+
+  private forget(removal: Removal): void {
+    this.removed.value = this.removed.value.filter((r) => r !== removal);
+    if (removal.notice !== undefined) this.dismiss(removal.notice);
   }
 
   async undo(): Promise<void> {
@@ -433,10 +471,12 @@ export class Conversation {
     }
   }
 
-  private notice(tone: Notice["tone"], text: string, action?: Notice["action"]): void {
+  private notice(tone: Notice["tone"], text: string, action?: Notice["action"]): number {
     const id = ++this.noticed;
     this.notices.value = [...this.notices.value.slice(-2), { id, tone, text, ...(action ? { action } : {}) }];
-    setTimeout(() => this.dismiss(id), 9000);
+    // Who is offered something needs the time to come to it.
+    setTimeout(() => this.dismiss(id), action ? 30_000 : 9000);
+    return id;
   }
 
   private fail(title: string, error: unknown): void {

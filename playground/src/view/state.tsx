@@ -14,7 +14,7 @@ export function StatePanel({ conversation }: { conversation: Conversation }) {
   const state = conversation.state.value;
   const running = conversation.running.value !== "no";
   const waiting = conversation.approvals.value.length > 0;
-  const back = conversation.back.value;
+  const restorable = conversation.removed.value.length > 0;
   const undoing = useSignal(false);
   const custom = conversation.capabilities.value?.custom;
   const fixed = custom?.stateAccess ?? none;
@@ -31,10 +31,10 @@ export function StatePanel({ conversation }: { conversation: Conversation }) {
       writing: running,
       position: () => conversation.agent.position,
       edit: (patch, base) => conversation.edit(patch, base),
-      ...(back && { restore: back }),
+      ...(restorable && { restore: () => void conversation.bringBack() }),
       reveal: conversation.reveal,
     }),
-    [conversation, state, marks, predicted, fixed, running, back],
+    [conversation, state, marks, predicted, fixed, running, restorable],
   );
   const empty = !isObject(state) || Object.keys(state).length === 0;
   const undo = async () => {

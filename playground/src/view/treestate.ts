@@ -17,7 +17,7 @@ export interface TreeContext {
   /** The position of what is shown now. */
   position(): string | undefined;
   edit?: Send;
-  /** Brings back what was removed last, if that can be done. */
+  /** Brings back what was removed last; again, what was before it. Missing where there is nothing to bring back. */
   restore?: () => void;
   /** A place that the person shall find the focus at, once. */
   reveal?: Signal<string | null>;
