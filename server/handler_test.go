@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -19,6 +20,7 @@ import (
 	"github.com/lockstep-go/lockstep/agui/aguipb"
 	"github.com/lockstep-go/lockstep/server"
 	"github.com/lockstep-go/lockstep/state"
+	"pgregory.net/rapid"
 )
 
 // listen serves an agent over real HTTP.
@@ -293,7 +295,7 @@ func TestHost(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, path := range []string{"/agents", "/threads/x", "/healthz", "one", "/one", "/a/", "/{x}"} {
+	for _, path := range []string{"", "/agents", "/threads/x", "/healthz", "one", "/one", "/a/", "/{x}", "//a", "/a//b", "/./a", "/a/..", "/a?b", "/a#b", "/my agent", "/a\tb", "/a%20b"} {
 		if err := host.Handle(path, one); err == nil {
 			t.Errorf("path %q was accepted", path)
 		}
@@ -319,6 +321,35 @@ func TestHost(t *testing.T) {
 			t.Errorf("POST %s: %d, want %d", path, status, want)
 		}
 	}
+}
+
+// Whatever path a Host accepts, the agent answers there.
+func TestHostPaths(t *testing.T) {
+	one, err := server.New(speaker("one"), &server.Options{Name: "one"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	answers := func(t rapid.TB, path string) bool {
+		host := server.NewHost(nil)
+		if err := host.Handle(path, one); err != nil {
+			return false
+		}
+		w := httptest.NewRecorder()
+		at := &url.URL{Path: strings.TrimSuffix(path, "/") + "/capabilities"}
+		host.ServeHTTP(w, httptest.NewRequest("GET", at.String(), nil))
+		if w.Code != 200 || !strings.Contains(w.Body.String(), `"name":"one"`) {
+			t.Fatalf("GET %s of path %q: %d %s", at, path, w.Code, w.Body)
+		}
+		return true
+	}
+	for _, path := range []string{"/", "/a", "/a/b", "/café", "/日本/語", "/a.b~c-d_e:f@g;h=i&j+k!", "/..a"} {
+		if !answers(t, path) {
+			t.Errorf("path %q was refused", path)
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		answers(t, "/"+rapid.OneOf(rapid.String(), rapid.StringMatching(`[a-z{}%20:;.,/ +~$é]{1,8}`)).Draw(t, "path"))
+	})
 }
 
 // What an agent can do, and nothing of what it hides (S9).

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // Host serves several agents and the routes of the process: GET /agents,
@@ -60,8 +61,8 @@ var reserved = []string{"agents", "healthz", "readyz", "metrics", "threads", "ca
 
 // Handle serves an agent at a path such as /recipe, or at / itself.
 func (h *Host) Handle(path string, a *Handler) error {
-	if !strings.HasPrefix(path, "/") || (path != "/" && strings.HasSuffix(path, "/")) || strings.ContainsAny(path, "{}?#") {
-		return fmt.Errorf("server: %q is not a path such as /recipe", path)
+	if err := checkPath(path); err != nil {
+		return err
 	}
 	first, _, _ := strings.Cut(path[1:], "/")
 	if slices.Contains(reserved, first) {
@@ -75,6 +76,29 @@ func (h *Host) Handle(path string, a *Handler) error {
 	if path != "/" {
 		h.mux.Handle(path, http.StripPrefix(path, a))
 		h.mux.Handle(path+"/", http.StripPrefix(path, a))
+	}
+	return nil
+}
+
+// checkPath reports why nothing can be served at a path. http.ServeMux would panic
+// for some of them, read braces as wildcards, and never match the others.
+func checkPath(path string) error {
+	rest, rooted := strings.CutPrefix(path, "/")
+	if !rooted {
+		return fmt.Errorf("server: path %q: a path begins with /, such as /recipe", path)
+	}
+	if rest == "" {
+		return nil
+	}
+	for part := range strings.SplitSeq(rest, "/") {
+		if part == "" || part == "." || part == ".." {
+			return fmt.Errorf("server: path %q: %q is no part of a path such as /recipe", path, part)
+		}
+		for _, r := range part {
+			if strings.ContainsRune("{}?#%\\", r) || unicode.IsSpace(r) || !unicode.IsPrint(r) {
+				return fmt.Errorf("server: path %q: %q cannot be in it; letters, digits, - and _ can", path, r)
+			}
+		}
 	}
 	return nil
 }
