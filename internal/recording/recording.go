@@ -11,8 +11,9 @@
 //
 // An event is kept as the bytes that came: white space, the order of members and
 // what is wrong with it included, since a faulty server is what one records. Data
-// that is no JSON, or has line breaks, is kept as a string under data; data that
-// is not even UTF-8, or would become too long a string, in base64 under base64.
+// that is no JSON, or has line breaks or white space around it, is kept as a string
+// under data; data that is not even UTF-8, or would become too long a string, in
+// base64 under base64.
 //
 // Each line is written whole and at once, so the file of a recorder that was
 // killed can be read up to where it was. Headers of requests, tokens, and the
@@ -149,8 +150,9 @@ func (r *Writer) Write(l Line) error {
 	}
 	switch {
 	case l.Data == nil:
-	case utf8.Valid(l.Data) && json.Valid(l.Data) && !bytes.ContainsAny(l.Data, "\r\n") && json.Valid(slices.Concat([]byte("["), l.Data, []byte("]"))):
-		// The second look is for depth, of which the line adds one.
+	case utf8.Valid(l.Data) && json.Valid(l.Data) && !bytes.ContainsAny(l.Data, "\r\n") && len(bytes.Trim(l.Data, " \t")) == len(l.Data) && json.Valid(slices.Concat([]byte("["), l.Data, []byte("]"))):
+		// White space around a value is not of it to who reads the line. The second
+		// look is for depth, of which the line adds one.
 		return r.line(out, "event", l.Data)
 	case utf8.Valid(l.Data) && len(l.Data) <= maxString:
 		out.Data = new(string(l.Data))
