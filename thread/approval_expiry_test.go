@@ -73,6 +73,37 @@ func TestT5ExpiryAtTheNextRequest(t *testing.T) {
 	}
 }
 
+// The same with a real clock on every store, over a restart in which the proposal
+// expires: it is not approved by a program that never saw it open.
+func TestT5ExpiryOverRestarts(t *testing.T) {
+	onStores(t, func(t *testing.T, store opener) {
+		cfg := asking()
+		cfg.ConfirmWithin = 20 * time.Millisecond
+		write := records("write", "document:string")
+		s := newStage(t, store, cfg, []tool.Tool{write}, proposes("c1", "new"), says("Next."))
+		s.say("write")
+		pending := s.pending
+		if len(pending) != 1 {
+			t.Fatalf("pending are %v", pending)
+		}
+		until, err := time.Parse(time.RFC3339, pending[0].ExpiresAt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Until(until))
+		s.restart()
+		s.answer(`{"approved":true}`).wants(t, agui.CodeResumeExpired)
+		s.restart()
+		s.pending = pending
+		s.answer(`{"approved":true}`).wants(t, agui.CodeResumeExpired)
+		s.pending = pending
+		s.answer("").wants(t, "success")
+		write.wantRan(t)
+		s.shows(`{"document":"old"}`, `{"document":"old"}`)
+		s.say("and now").wants(t, "success")
+	})
+}
+
 // While somebody watches, an expired proposal goes by itself, in a run of its
 // own that a stock client takes; nothing is left running when the viewer goes.
 func TestT5ExpiryWhileWatched(t *testing.T) {
