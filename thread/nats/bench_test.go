@@ -3,79 +3,26 @@ package nats_test
 import (
 	"context"
 	"fmt"
-	"slices"
-	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	natsgo "github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/lockstep-go/lockstep/agui"
 	"github.com/lockstep-go/lockstep/thread"
 	"github.com/lockstep-go/lockstep/thread/nats"
+	"github.com/lockstep-go/lockstep/thread/storetest"
 )
 
-// batch makes entries of about 200 bytes in their stored form.
-func batch(after uint64, n int) []thread.Entry {
-	out := make([]thread.Entry, n)
-	for i := range out {
-		out[i] = thread.Entry{
-			Seq: after + uint64(i) + 1, Time: time.UnixMilli(1764540000000).UTC(), Run: "run_7f3k2m9q4x", Author: "agent",
-			Event: &agui.ToolCallArgs{ToolCallID: "call_7f3k2m9q4x", Delta: strings.Repeat("arguments ", 4)},
-		}
-	}
-	return out
-}
+func fresh(b *testing.B) thread.Store { return open(b, start(b, b.TempDir(), 0).ClientURL()) }
 
-// report prints the middle and the 99th of 100 of times.
-func report(b *testing.B, took []time.Duration, name string) {
-	slices.Sort(took)
-	b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, name+"ms-p50")
-	b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1000, name+"ms-p99")
-	b.ReportMetric(0, "ns/op")
-}
-
-// BenchmarkAppend appends batches, each stored before the next one of the same
-// writer. Every writer has its own log.
-func BenchmarkAppend(b *testing.B) {
-	for _, c := range []struct{ writers, batch int }{{1, 1}, {1, 10}, {1, 100}, {8, 1}, {32, 1}} {
-		b.Run(fmt.Sprintf("writers=%d/batch=%d", c.writers, c.batch), func(b *testing.B) {
-			s := open(b, start(b, b.TempDir(), 0).ClientURL())
-			took := make([][]time.Duration, c.writers)
-			var wg sync.WaitGroup
-			b.ResetTimer()
-			for w := range c.writers {
-				wg.Go(func() {
-					k, head := thread.Key{Agent: "bench", ID: fmt.Sprint(w)}, thread.Head{Epoch: "e"}
-					for range (b.N + c.writers - 1) / c.writers {
-						list := batch(head.Seq, c.batch)
-						begin := time.Now()
-						if err := s.Append(context.Background(), k, head, list); err != nil {
-							b.Error(err)
-							return
-						}
-						took[w] = append(took[w], time.Since(begin))
-						head.Seq += uint64(c.batch)
-					}
-				})
-			}
-			wg.Wait()
-			elapsed := b.Elapsed()
-			b.StopTimer()
-			all := slices.Concat(took...)
-			b.ReportMetric(float64(len(all)*c.batch)/elapsed.Seconds(), "entries/s")
-			report(b, all, "")
-		})
-	}
-}
+func Benchmark(b *testing.B) { storetest.Bench(b, fresh) }
 
 // BenchmarkAppendAgainstPublish takes turns between an append and what it cannot
 // do without: one message of the same size, stored by the same server.
 func BenchmarkAppendAgainstPublish(b *testing.B) {
 	server := start(b, b.TempDir(), 0)
-	s, head := open(b, server.ClientURL()), thread.Head{Epoch: "e"}
+	s := open(b, server.ClientURL())
 	conn, err := natsgo.Connect(server.ClientURL())
 	if err != nil {
 		b.Fatal(err)
@@ -88,25 +35,14 @@ func BenchmarkAppendAgainstPublish(b *testing.B) {
 	if _, err := js.CreateStream(b.Context(), jetstream.StreamConfig{Name: "bare", Subjects: []string{"bare.>"}}); err != nil {
 		b.Fatal(err)
 	}
-	var ours, bare []time.Duration
-	for b.Loop() {
-		list := batch(head.Seq, 1)
+	log, body := storetest.NewLog(s, "t"), make([]byte, 500)
+	storetest.BenchAgainst(b, func() time.Duration { return log.Append(b, 1) }, func() time.Duration {
 		begin := time.Now()
-		if err := s.Append(context.Background(), key, head, list); err != nil {
-			b.Fatal(err)
-		}
-		ours = append(ours, time.Since(begin))
-		head.Seq++
-		body := make([]byte, 500)
-		begin = time.Now()
 		if _, err := js.Publish(context.Background(), "bare.x", body); err != nil {
 			b.Fatal(err)
 		}
-		bare = append(bare, time.Since(begin))
-	}
-	report(b, ours, "")
-	slices.Sort(bare)
-	b.ReportMetric(float64(ours[len(ours)/2])/float64(bare[len(bare)/2]), "times-publish")
+		return time.Since(begin)
+	})
 }
 
 // BenchmarkRead reads logs of 100 entries: of 100 appends that nothing lies
@@ -115,22 +51,13 @@ func BenchmarkAppendAgainstPublish(b *testing.B) {
 func BenchmarkRead(b *testing.B) {
 	server := start(b, b.TempDir(), 0)
 	s, other := open(b, server.ClientURL()), open(b, server.ClientURL())
-	near, far, compacted := thread.Key{ID: "near"}, thread.Key{ID: "far"}, thread.Key{ID: "compacted"}
-	for i := range uint64(100) {
-		head := thread.Head{Epoch: "e", Seq: i}
-		for _, k := range []thread.Key{near} {
-			if err := s.Append(b.Context(), k, head, batch(i, 1)); err != nil {
-				b.Fatal(err)
-			}
-		}
+	near, compacted := storetest.NewLog(s, "near"), storetest.NewLog(s, "compacted")
+	for range 100 {
+		near.Append(b, 1)
+		compacted.Append(b, 1)
 	}
-	fill(b, server.ClientURL(), s, far)
-	for i := range uint64(100) {
-		if err := s.Append(b.Context(), compacted, thread.Head{Epoch: "e", Seq: i}, batch(i, 1)); err != nil {
-			b.Fatal(err)
-		}
-	}
-	if err := s.Compact(b.Context(), compacted, thread.Head{Epoch: "e", Seq: 100}, 0, 100, batch(0, 100)); err != nil {
+	far := fill(b, server.ClientURL(), s)
+	if err := s.Compact(b.Context(), compacted.Key, compacted.Head, 0, 100, storetest.Batch(0, 100)); err != nil {
 		b.Fatal(err)
 	}
 	for _, c := range []struct {
@@ -138,7 +65,7 @@ func BenchmarkRead(b *testing.B) {
 		store *nats.Store
 		key   thread.Key
 		after uint64
-	}{{"near", other, near, 0}, {"far", other, far, 0}, {"newest", s, far, 99}, {"compacted", other, compacted, 0}} {
+	}{{"near", other, near.Key, 0}, {"far", other, far.Key, 0}, {"newest", s, far.Key, 99}, {"compacted", other, compacted.Key, 0}} {
 		b.Run(c.name, func(b *testing.B) {
 			var took []time.Duration
 			for b.Loop() {
@@ -154,23 +81,22 @@ func BenchmarkRead(b *testing.B) {
 					b.Fatal(n)
 				}
 			}
-			report(b, took, "")
+			storetest.ReportTimes(b, "", took)
 		})
 	}
 }
 
-// fill appends 100 entries to a log, and 1000 messages of others after each.
-func fill(b *testing.B, url string, s *nats.Store, k thread.Key) {
+// fill makes a log of 100 appends with 1000 messages of others after each.
+func fill(b *testing.B, url string, s *nats.Store) *storetest.Log {
 	b.Helper()
 	conn, err := natsgo.Connect(url)
 	if err != nil {
 		b.Fatal(err)
 	}
 	defer conn.Close()
-	for i := range uint64(100) {
-		if err := s.Append(b.Context(), k, thread.Head{Epoch: "e", Seq: i}, batch(i, 1)); err != nil {
-			b.Fatal(err)
-		}
+	log := storetest.NewLog(s, "far")
+	for range 100 {
+		log.Append(b, 1)
 		for n := range 1000 {
 			if err := conn.Publish(fmt.Sprintf("lockstep.log.other.%d", n), make([]byte, 500)); err != nil {
 				b.Fatal(err)
@@ -180,65 +106,33 @@ func fill(b *testing.B, url string, s *nats.Store, k thread.Key) {
 			b.Fatal(err)
 		}
 	}
+	return log
 }
 
-// BenchmarkTail measures the time from the beginning of an append in one
-// process to the entry in the tail of another.
-func BenchmarkTail(b *testing.B) {
+// BenchmarkTailOfAnother has two processes' stores on one server.
+func BenchmarkTailOfAnother(b *testing.B) {
 	server := start(b, b.TempDir(), 0)
-	writer, reader := open(b, server.ClientURL()), open(b, server.ClientURL())
-	ctx, cancel := context.WithCancel(context.Background())
-	arrived, done := make(chan time.Time), make(chan struct{})
-	go func() {
-		defer close(done)
-		for _, err := range reader.Tail(ctx, key, 0) {
-			if err == nil {
-				arrived <- time.Now()
-			}
-		}
-	}()
-	head := thread.Head{Epoch: "e"}
-	var took []time.Duration
-	for b.Loop() {
-		begin := time.Now()
-		if err := writer.Append(context.Background(), key, head, batch(head.Seq, 1)); err != nil {
-			b.Fatal(err)
-		}
-		took = append(took, (<-arrived).Sub(begin))
-		head.Seq++
-	}
-	cancel()
-	<-done
-	report(b, took, "")
+	storetest.BenchTail(b, open(b, server.ClientURL()), open(b, server.ClientURL()))
 }
 
 // BenchmarkCompact compacts a log of which little was appended since the last
 // time: what it has already is not sent again.
 func BenchmarkCompact(b *testing.B) {
-	for _, n := range []uint64{100, 10_000} {
+	for _, n := range []int{100, 10_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			s := open(b, start(b, b.TempDir(), 0).ClientURL())
-			head := thread.Head{Epoch: "e"}
-			for head.Seq < n {
-				if err := s.Append(b.Context(), key, head, batch(head.Seq, 100)); err != nil {
-					b.Fatal(err)
-				}
-				head.Seq += 100
-			}
+			log := storetest.NewLog(fresh(b), "t")
+			log.Fill(b, n)
 			var took []time.Duration
 			for b.Loop() {
-				if err := s.Append(b.Context(), key, head, batch(head.Seq, 10)); err != nil {
-					b.Fatal(err)
-				}
-				floor := head.Seq
-				head.Seq += 10
+				floor := log.Head.Seq
+				log.Append(b, 10)
 				begin := time.Now()
-				if err := s.Compact(b.Context(), key, head, floor, head.Seq, batch(floor, 5)); err != nil {
+				if err := log.Store.Compact(b.Context(), log.Key, log.Head, floor, log.Head.Seq, storetest.Batch(floor, 5)); err != nil {
 					b.Fatal(err)
 				}
 				took = append(took, time.Since(begin))
 			}
-			report(b, took, "")
+			storetest.ReportTimes(b, "", took)
 		})
 	}
 }
@@ -247,9 +141,9 @@ func BenchmarkCompact(b *testing.B) {
 func BenchmarkList(b *testing.B) {
 	for _, n := range []int{100, 1000, 10_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			s := open(b, start(b, b.TempDir(), 0).ClientURL())
+			s := fresh(b)
 			for i := range n {
-				if err := s.Append(b.Context(), thread.Key{Agent: "a", ID: fmt.Sprint(i)}, thread.Head{Epoch: "e"}, batch(0, 5)); err != nil {
+				if err := s.Append(b.Context(), thread.Key{Agent: "a", ID: fmt.Sprint(i)}, thread.Head{Epoch: "e"}, storetest.Batch(0, 5)); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -261,7 +155,7 @@ func BenchmarkList(b *testing.B) {
 				}
 				took = append(took, time.Since(begin))
 			}
-			report(b, took, "")
+			storetest.ReportTimes(b, "", took)
 		})
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep/thread"
+	"github.com/lockstep-go/lockstep/thread/storetest"
 )
 
 const backupOf, backupWith = "LOCKSTEP_SQLITE_BACKUP_OF", "LOCKSTEP_SQLITE_BACKUP_WITH"
@@ -31,7 +32,7 @@ func TestBackup(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "threads.db")
 	s, key, ctx := open(t, path), thread.Key{Agent: "writer", ID: "t"}, t.Context()
-	if err := s.Append(ctx, key, thread.Head{Epoch: "e"}, batch(0, 100)); err != nil {
+	if err := s.Append(ctx, key, thread.Head{Epoch: "e"}, storetest.Batch(0, 100)); err != nil {
 		t.Fatal(err)
 	}
 	program, err := os.Executable()
@@ -44,7 +45,7 @@ func TestBackup(t *testing.T) {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	if err := s.Append(ctx, key, thread.Head{Epoch: "e", Seq: 100}, batch(100, 1)); err != nil {
+	if err := s.Append(ctx, key, thread.Head{Epoch: "e", Seq: 100}, storetest.Batch(100, 1)); err != nil {
 		t.Errorf("the store does not go on: %v", err)
 	}
 	copied := open(t, filepath.Join(dir, "backup.db"))

@@ -1,6 +1,7 @@
 // Package storetest decides who may be a thread store. Run holds a store
 // against the contract of thread.Store, RunDurable one that keeps its logs in
-// files against crashes, and Faults is a store that fails the way stores do.
+// files against crashes, and Faults is a store that fails the way stores do. Bench
+// says what a thread costs on it.
 package storetest
 
 import (
