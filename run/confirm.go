@@ -3,6 +3,7 @@ package run
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/lockstep-go/lockstep/agent"
@@ -66,6 +67,9 @@ func (r *Run) Gate(id string, t tool.Tool) agent.Decision {
 	}
 	if tool.NeedsApproval(t) || r.model != nil && r.model.Confirms(c.name) {
 		c.held = true
+		if d, ok := tool.As[tool.Declared](t); ok {
+			c.schema = d.Schema()
+		}
 		return agent.HoldCall()
 	}
 	return agent.Decision{}
@@ -127,7 +131,7 @@ func (r *Run) propose(now time.Time) {
 		} else {
 			p.Arguments = jsondoc.Object() // a call without arguments is written as nothing
 		}
-		p.Ask = state.Ask{ID: r.newID("ask"), Reason: ReasonToolCall, Message: words.Prompt(p), Schema: approvalSchema}
+		p.Ask = state.Ask{ID: r.newID("ask"), Reason: ReasonToolCall, Message: words.Prompt(p), Schema: answerSchema(c.schema)}
 		if older {
 			p.Ask.Confirm = r.newID("confirm")
 			p.Ask.ID, p.Ask.Placeholder = p.Ask.Confirm, r.newID("result")
@@ -136,11 +140,71 @@ func (r *Run) propose(now time.Time) {
 	}
 }
 
-// approvalSchema is what an answer to a tool's proposal looks like.
-var approvalSchema = jsondoc.MustParse(`{"type":"object","properties":{` +
-	`"approved":{"type":"boolean","description":"Whether the call may run."},` +
-	`"editedArgs":{"type":"object","description":"What the call runs with instead of the proposed arguments."}},` +
-	`"required":["approved"]}`)
+// answerSchema is what an answer to a tool's proposal looks like. arguments is the
+// schema of the tool's, so that a front end can make a form of it; absent where
+// the tool declares none.
+func answerSchema(arguments jsondoc.Value) jsondoc.Value {
+	edited := jsondoc.Object(jsondoc.Member{Name: "type", Value: jsondoc.String("object")})
+	var definitions []jsondoc.Member
+	if hoisted, rest, ok := hoist(arguments); ok {
+		edited, definitions = rest, hoisted
+	}
+	edited = edited.With("description", jsondoc.String("What the call runs with instead of the proposed arguments."))
+	return jsondoc.Object(append([]jsondoc.Member{
+		{Name: "type", Value: jsondoc.String("object")},
+		{Name: "properties", Value: jsondoc.Object(
+			jsondoc.Member{Name: "approved", Value: approvedSchema},
+			jsondoc.Member{Name: "editedArgs", Value: edited},
+		)},
+		{Name: "required", Value: jsondoc.Array(jsondoc.String("approved"))},
+	}, definitions...)...)
+}
+
+var approvedSchema = jsondoc.MustParse(`{"type":"boolean","description":"Whether the call may run."}`)
+
+// hoist takes the definitions out of a schema that becomes a part of another one:
+// references begin at the root of what they stand in (RFC 6901 fragments), so a
+// definition has to be found there. A schema with other references into itself,
+// or with a base of its own, cannot be moved.
+func hoist(schema jsondoc.Value) (definitions []jsondoc.Member, rest jsondoc.Value, ok bool) {
+	if schema.Kind() != jsondoc.KindObject || !movable(schema) {
+		return nil, rest, false
+	}
+	rest = jsondoc.Object()
+	for name, v := range schema.Members() {
+		switch name {
+		case "$defs", "definitions":
+			definitions = append(definitions, jsondoc.Member{Name: name, Value: v})
+		case "$schema":
+		default:
+			rest = rest.With(name, v)
+		}
+	}
+	return definitions, rest, true
+}
+
+// movable reports whether everything that a schema refers to is in its definitions.
+func movable(v jsondoc.Value) bool {
+	for name, m := range v.Members() {
+		switch name {
+		case "$id", "$anchor", "$dynamicAnchor", "$dynamicRef":
+			return false
+		case "$ref":
+			if to := m.Str(); m.Kind() == jsondoc.KindString && !strings.HasPrefix(to, "#/$defs/") && !strings.HasPrefix(to, "#/definitions/") {
+				return false
+			}
+		}
+		if !movable(m) {
+			return false
+		}
+	}
+	for _, item := range v.Items() {
+		if !movable(item) {
+			return false
+		}
+	}
+	return true
+}
 
 // older asks in the way of older front ends.
 func (r *Run) older() []agui.Event {

@@ -68,10 +68,11 @@ type call struct {
 	id, name string
 	ended    bool
 	answered bool
-	streamed bool   // any argument text was sent
-	invalid  error  // why its arguments cannot be used
-	held     bool   // it waits for a person's approval
-	text     string // its arguments
+	streamed bool          // any argument text was sent
+	invalid  error         // why its arguments cannot be used
+	held     bool          // it waits for a person's approval
+	text     string        // its arguments
+	schema   jsondoc.Value // of the arguments, of a held call whose tool declares it
 }
 
 // Batch is what one thing that happened asks to be appended, in this order and

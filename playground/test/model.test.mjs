@@ -321,6 +321,58 @@ describe("forms", () => {
   });
 });
 
+describe("forms for what is there", () => {
+  const shapeOfValue = (value, schema) => m.fields.shapeOfValue(value, schema);
+  const draftOf = (shape) => m.fields.draftOf(shape);
+  const read = (...args) => m.fields.read(...args);
+  const schemaLike = (value, draw) => {
+    if (Array.isArray(value)) return { type: "array", items: value.length > 0 ? schemaLike(value[0], draw) : {} };
+    if (value === null) return { type: ["string", "null"] };
+    if (typeof value !== "object") return draw() < 0.1 ? {} : { type: typeof value };
+    const names = Object.keys(value).filter(() => draw() < 0.8); // what it does not name may be there all the same
+    return { type: "object", properties: Object.fromEntries(names.map((n) => [n, schemaLike(value[n], draw)])), required: names.filter(() => draw() < 0.5) };
+  };
+
+  test("begin with exactly that, whatever the schema says", () => {
+    const draw = drawing(12);
+    for (let i = 0; i < 300; i++) {
+      const [value, other] = [{ it: document(draw) }, { it: document(draw) }];
+      for (const schema of [schemaLike(value, draw), schemaLike(other, draw), document(draw)]) {
+        const shape = shapeOfValue(value, schema);
+        const faults = {};
+        assert.deepEqual(read(shape, draftOf(shape), true, faults), value);
+        assert.deepEqual(faults, {});
+      }
+    }
+  });
+
+  const step = { type: "object", required: ["text"], properties: { text: { type: "string", description: "What to do" }, state: { enum: ["open", "done"] }, minutes: { type: "integer", minimum: 1 } } };
+  const schema = { type: "object", required: ["steps"], properties: { steps: { type: "array", minItems: 1, items: { $ref: "#/$defs/step" } }, note: { type: "string" }, open: { type: "object" } }, $defs: { step } };
+  const tasks = { steps: [{ text: "Boil", state: "open" }, { text: "Mix", minutes: 2 }], open: { a: 1 }, more: "x" };
+
+  test("have the schema's choices, bounds and words, and what it does not name", () => {
+    const shape = shapeOfValue(tasks, schema);
+    assert.deepEqual(shape.members.map(({ name, shape: s, required }) => [name, s.kind, required]), [["steps", "list", true], ["note", "text", false], ["open", "object", true], ["more", "text", true]]);
+    assert.deepEqual(shape.members[0].shape.item.members.map(({ name, shape: s, required }) => [name, s.kind, required, s.help]), [["text", "text", true, "What to do"], ["state", "choice", false, ""], ["minutes", "number", false, ""]]);
+    const faults = {};
+    const draft = draftOf(shape);
+    draft.steps[1].minutes = "0";
+    read(shape, draft, true, faults);
+    assert.deepEqual(faults, { "/steps/1/minutes": "At least 1." });
+  });
+
+  test("lose nothing where items have more than the schema names", () => {
+    const value = { steps: [{ text: "Boil", by: "Ann" }, { text: "Mix", by: "Bo" }] };
+    const shape = shapeOfValue(value, schema);
+    assert.deepEqual(read(shape, draftOf(shape), true, {}), value);
+  });
+
+  test("leave a text that is emptied empty, and what was not there away", () => {
+    const shape = shapeOfValue({ steps: tasks.steps, note: "x" }, schema);
+    assert.deepEqual(read(shape, { ...draftOf(shape), note: "" }, true, {}), { steps: tasks.steps, note: "" });
+  });
+});
+
 describe("what of a document is open at first", () => {
   const shown = (doc) => {
     const open = m.outline.outline(doc);

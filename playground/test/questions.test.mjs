@@ -105,10 +105,15 @@ describe("questions", { concurrency: 3 }, () => {
       await card("Bergen").getByRole("button", { name: "Reject" }).click();
       await card("See you").getByRole("button", { name: "Approve" }).click();
       await card("Miramar").getByRole("button", { name: "Edit", exact: true }).click();
+      // The form is the tool's schema's, and says what it knows.
       await field(page, "Nights").fill("0");
-      await page.shot("26 several approvals");
+      await field(page, "Board optional").selectOption("half");
       await page.getByRole("button", { name: "Approve this version" }).click();
-      // The tool's schema, which only the server knows, says one at least.
+      await page.getByText("At least 1.").waitFor();
+      await page.shot("26 several approvals");
+      // The server knows the rest.
+      await field(page, "Nights").fill("13");
+      await page.getByRole("button", { name: "Approve this version" }).click();
       await page.locator(".banner", { hasText: "APPROVAL_RESUME_INVALID_RESPONSE" }).waitFor();
       await page.locator(".approval").nth(2).waitFor();
       await page.idle();
@@ -116,10 +121,12 @@ describe("questions", { concurrency: 3 }, () => {
       await card("See you").getByRole("button", { name: "Approve" }).click();
       await card("Miramar").getByRole("button", { name: "Edit", exact: true }).click();
       await field(page, "Nights").fill("3");
+      await field(page, "Board optional").selectOption("full");
       await page.getByRole("button", { name: "Approve this version" }).click();
       await page.locator(".approval").first().waitFor({ state: "detached" });
       await page.idle();
       await page.value("Nights").getByText("3").waitFor();
+      await page.value("Board").getByText("full").waitFor();
       assert.equal(await page.getByRole("treeitem", { name: "Train: null" }).count(), 1, "what was rejected is taken back");
       assert.equal(await page.locator(".tag.predicted, [data-predicted=true], .banner").count(), 0);
     },

@@ -387,6 +387,8 @@ export class Conversation {
 
   private ended(): void {
     const agents = this.running.value !== "no";
+    // Before anything of the end is drawn: what is asked shows whose change it is.
+    if (agents && !this.later) this.lookBack();
     if (!this.posting) this.running.value = "no";
     // Of a run of this page's, its end is more than its last event.
     if (!agents || this.posting) return;
@@ -398,7 +400,6 @@ export class Conversation {
   private async settle(): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve)); // until the run's last event is applied
     if (this.closed || this.running.value !== "no") return;
-    this.lookBack();
     this.drawNow();
     if (this.approvals.value.length === 0) {
       this.predicted.value = [];

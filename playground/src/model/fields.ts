@@ -2,6 +2,7 @@
 // come to. What the fields cannot say (alternatives, open objects) is written as
 // JSON. The server checks the answer against the whole schema; here is checked what
 // a person can be told beside the field.
+import { changes } from "../json/diff";
 import { below, isObject, tokens, type Doc } from "../json/pointer";
 
 export interface Shape {
@@ -88,22 +89,52 @@ function choicesOf(s: Doc): unknown[] | null {
   return list.every((c) => typeof c !== "object" || c === null) ? list : null;
 }
 
-/** The shape of a value that is there, to be changed. */
-export function shapeOfValue(value: unknown, depth = 0): Shape {
+/**
+ * The shape of a value that is there, to be changed: what its schema says of it
+ * where such fields can say what is there, else what the value itself shows.
+ */
+export function shapeOfValue(value: unknown, schema?: unknown, root: unknown = schema, depth = 0): Shape {
   const shape = (kind: Shape["kind"], more: Partial<Shape> = {}): Shape => ({ kind, help: "", initial: value, blank: true, schema: {}, members: [], item: undefined, choices: [], ...more });
+  if (schema !== undefined) {
+    const said: Shape = { ...shapeOf(schema, root, depth), initial: value, blank: true };
+    if (said.kind === "object" && isObject(value)) return { ...said, members: membersOf(value, said, root, depth) };
+    if (said.kind !== "json" && says(said, value)) return said;
+  }
   if (typeof value === "string") return shape("text");
   if (typeof value === "number") return shape("number");
   if (typeof value === "boolean") return shape("boolean");
   if (depth > deepest) return shape("json");
   if (isObject(value) && Object.keys(value).length > 0) {
-    return shape("object", { members: Object.entries(value).map(([name, v]) => ({ name, shape: shapeOfValue(v, depth + 1), required: true })) });
+    return shape("object", { members: Object.entries(value).map(([name, v]) => ({ name, shape: valueShape(v, depth + 1), required: true })) });
   }
   if (Array.isArray(value) && value.length > 0) {
     // A list of unlike things has no field that fits each.
-    const shapes = value.map((v) => shapeOfValue(v, depth + 1));
+    const shapes = value.map((v) => valueShape(v, depth + 1));
     if (shapes.every((s) => alike(s, shapes[0]!))) return shape("list", { item: { ...shapes[0]!, initial: undefined } });
   }
   return shape("json");
+}
+
+const valueShape = (value: unknown, depth: number) => shapeOfValue(value, undefined, undefined, depth);
+
+/** The members that a schema names, and those that only the value has. */
+function membersOf(value: Doc, said: Shape, root: unknown, depth: number): Shape["members"] {
+  const properties = said.schema.properties as Doc;
+  const named = said.members.map((m) => {
+    if (!Object.hasOwn(value, m.name)) return m;
+    const shape = shapeOfValue(value[m.name], properties[m.name], root, depth + 1);
+    // What has an inside and is there, stays there when it is emptied.
+    return { ...m, shape, required: m.required || shape.kind === "object" || shape.kind === "list" };
+  });
+  const others = Object.keys(value).filter((name) => !Object.hasOwn(properties, name));
+  return [...named, ...others.map((name) => ({ name, shape: valueShape(value[name], depth + 1), required: true }))];
+}
+
+/** Reports whether the fields of a shape begin with exactly a value. */
+function says(shape: Shape, value: unknown): boolean {
+  const faults: Faults = {};
+  const back = read(shape, draftOf(shape, value), true, faults);
+  return Object.keys(faults).length === 0 && changes(value, back).length === 0;
 }
 
 function alike(a: Shape, b: Shape): boolean {

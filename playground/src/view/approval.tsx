@@ -90,7 +90,7 @@ function Card({ approval, decide }: { approval: Approval; decide(answer: Answer)
         <Form shape={approval.schema ? shapeOf(approval.schema) : anything} name="Answer" submit="Send" cancel="Do not answer" onSubmit={yes} onCancel={() => decide({ status: "cancelled" })} />
       ) : editing.value && approval.call ? (
         <Form
-          shape={shapeOfValue(argumentsOf(approval.call))}
+          shape={shapeOfValue(argumentsOf(approval.call), argumentsSchema(approval), approval.schema)}
           name="Arguments"
           submit="Approve this version"
           cancel="Cancel"
@@ -117,6 +117,12 @@ function Card({ approval, decide }: { approval: Approval; decide(answer: Answer)
       )}
     </section>
   );
+}
+
+/** What the arguments may be: a part of what the answer may be. */
+function argumentsSchema({ schema }: Approval): unknown {
+  const properties = schema?.properties;
+  return isObject(properties) ? properties.editedArgs : undefined;
 }
 
 /** The answer to a question that does not say what it wants. */
