@@ -75,15 +75,13 @@ func (p *proxy) accept() {
 		var muted atomic.Bool
 		p.wg.Go(func() {
 			if p.forward(server, client, true, &muted) {
-				// The server reads what it has got and then closes, of which
-				// the client hears nothing but the end.
-				muted.Store(true)
+				// The server reads what it has got and then closes.
 				_ = server.(*net.TCPConn).CloseWrite()
 				return
 			}
 			end()
 		})
-		p.wg.Go(func() { defer end(); p.forward(client, server, false, &muted) })
+		p.wg.Go(func() { defer end(); p.forward(client, server, false, &muted) }) // nothing more, once it is muted
 	}
 }
 
@@ -130,8 +128,11 @@ func (p *proxy) forward(to io.Writer, from io.Reader, toServer bool, muted *atom
 			v = p.judge(toServer, fields[1])
 			p.mu.Unlock()
 		}
-		if v == cut {
+		switch v {
+		case cut:
 			return false
+		case cutAck:
+			muted.Store(true) // before the server can answer
 		}
 		if v != drop && (toServer || !muted.Load()) {
 			if _, err := io.WriteString(to, line+string(body)); err != nil {
