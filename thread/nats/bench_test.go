@@ -35,7 +35,7 @@ func BenchmarkAppendAgainstPublish(b *testing.B) {
 	if _, err := js.CreateStream(b.Context(), jetstream.StreamConfig{Name: "bare", Subjects: []string{"bare.>"}}); err != nil {
 		b.Fatal(err)
 	}
-	log, body := storetest.NewLog(s, "t"), make([]byte, 500)
+	log, body := &storetest.Log{Store: s, Key: thread.Key{ID: "t"}}, make([]byte, 500)
 	storetest.BenchAgainst(b, func() time.Duration { return log.Append(b, 1) }, func() time.Duration {
 		begin := time.Now()
 		if _, err := js.Publish(context.Background(), "bare.x", body); err != nil {
@@ -51,7 +51,7 @@ func BenchmarkAppendAgainstPublish(b *testing.B) {
 func BenchmarkRead(b *testing.B) {
 	server := start(b, b.TempDir(), 0)
 	s, other := open(b, server.ClientURL()), open(b, server.ClientURL())
-	near, compacted := storetest.NewLog(s, "near"), storetest.NewLog(s, "compacted")
+	near, compacted := &storetest.Log{Store: s, Key: thread.Key{ID: "near"}}, &storetest.Log{Store: s, Key: thread.Key{ID: "compacted"}}
 	for range 100 {
 		near.Append(b, 1)
 		compacted.Append(b, 1)
@@ -94,7 +94,7 @@ func fill(b *testing.B, url string, s *nats.Store) *storetest.Log {
 		b.Fatal(err)
 	}
 	defer conn.Close()
-	log := storetest.NewLog(s, "far")
+	log := &storetest.Log{Store: s, Key: thread.Key{ID: "far"}}
 	for range 100 {
 		log.Append(b, 1)
 		for n := range 1000 {
@@ -120,7 +120,7 @@ func BenchmarkTailOfAnother(b *testing.B) {
 func BenchmarkCompact(b *testing.B) {
 	for _, n := range []int{100, 10_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			log := storetest.NewLog(fresh(b), "t")
+			log := &storetest.Log{Store: fresh(b), Key: thread.Key{ID: "t"}}
 			log.Fill(b, n)
 			var took []time.Duration
 			for b.Loop() {

@@ -16,7 +16,7 @@ func BenchmarkAppendAgainstSync(b *testing.B) { storetest.BenchAppendAgainstSync
 
 // BenchmarkCatchUp reads the newest entry of a log that has many.
 func BenchmarkCatchUp(b *testing.B) {
-	log := storetest.NewLog(fresh(b), "t")
+	log := &storetest.Log{Store: fresh(b), Key: thread.Key{ID: "t"}}
 	log.Fill(b, 150_000)
 	for b.Loop() {
 		for _, err := range log.Store.Read(context.Background(), log.Key, 149_999) {

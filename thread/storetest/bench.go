@@ -43,21 +43,23 @@ func Batch(after uint64, n int) []thread.Entry {
 	return out
 }
 
-// Log is one log that a benchmark appends to.
+// Log is one log that a benchmark appends to. With a zero Head it is not there yet.
 type Log struct {
 	Store thread.Store
 	Key   thread.Key
 	Head  thread.Head
 }
 
-// NewLog returns a log that is not there yet.
-func NewLog(s thread.Store, id string) *Log {
-	return &Log{Store: s, Key: thread.Key{Agent: "bench", ID: id}, Head: thread.Head{Epoch: "e"}}
+func newLog(s thread.Store, id string) *Log {
+	return &Log{Store: s, Key: thread.Key{Agent: "bench", ID: id}}
 }
 
 // Append appends a Batch of n, and says how long that took.
 func (l *Log) Append(b testing.TB, n int) time.Duration {
 	list := Batch(l.Head.Seq, n)
+	if l.Head.Epoch == "" {
+		l.Head.Epoch = "e"
+	}
 	begin := time.Now()
 	if err := l.Store.Append(context.Background(), l.Key, l.Head, list); err != nil {
 		b.Error(err)
@@ -105,7 +107,7 @@ func BenchAgainst(b *testing.B, work, bare func() time.Duration) {
 func BenchAppendAgainstSync(b *testing.B, open func(b *testing.B) thread.Store) {
 	for _, n := range []int{1, 10, 100} {
 		b.Run(fmt.Sprintf("batch=%d", n), func(b *testing.B) {
-			log := NewLog(open(b), "sync")
+			log := newLog(open(b), "sync")
 			f, err := os.Create(filepath.Join(b.TempDir(), "file"))
 			if err != nil {
 				b.Fatal(err)
@@ -136,7 +138,7 @@ func benchAppend(b *testing.B, s thread.Store, writers, batch int) {
 	took := make([][]time.Duration, writers)
 	var wg sync.WaitGroup
 	for w := range logs {
-		logs[w] = NewLog(s, fmt.Sprint(w))
+		logs[w] = newLog(s, fmt.Sprint(w))
 		wg.Go(func() { logs[w].Append(b, 1) }) // so that connections are there
 	}
 	wg.Wait()
@@ -160,7 +162,7 @@ func benchAppend(b *testing.B, s thread.Store, writers, batch int) {
 // memory.
 func benchReplay(b *testing.B, s thread.Store) {
 	const n = 20_000
-	log := NewLog(s, "replay")
+	log := newLog(s, "replay")
 	log.Fill(b, n)
 	texts := make([][]byte, n)
 	for i, e := range Batch(0, n) {
@@ -200,7 +202,7 @@ func benchReplay(b *testing.B, s thread.Store) {
 // BenchTail measures the way from a writer to a reader's tail, from the beginning
 // of an append and from its end. They may be stores of two processes.
 func BenchTail(b *testing.B, writer, reader thread.Store) {
-	log := NewLog(writer, "tail")
+	log := newLog(writer, "tail")
 	ctx, cancel := context.WithCancel(context.Background())
 	came, done := make(chan time.Time, 1), make(chan struct{})
 	go func() {
