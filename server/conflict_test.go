@@ -239,6 +239,51 @@ func TestS6EditAfterTheAgentWrote(t *testing.T) {
 	}
 }
 
+// S6: an edit of nothing but what the agent wrote since is answered with the agent's
+// value, and viewers are told: a run or an idle thread, one event for the places.
+func TestS6EditThatGivesWay(t *testing.T) {
+	for name, running := range map[string]bool{"idle": false, "running": true} {
+		t.Run(name, func(t *testing.T) {
+			_, cfg, goOn := cook(state.AgentWins, "", "")
+			update := functool.MustNew(functool.Config{Name: "update", Schema: jsondoc.MustParse(`{"type":"object"}`)},
+				func(context.Context, map[string]any) (string, error) { return "Updated.", nil })
+			m := agenttest.New(
+				agenttest.Turn(begin("c1", "update", `{"recipe":{"title":"Goulash"}}`), agenttest.Finish(agent.FinishReasonToolCalls)),
+				agenttest.Turn(waitFor(goOn), agenttest.Text("Done.")))
+			srv := listen(t, m.Agent(agent.Config{Tools: []tool.Tool{update}}), &server.Options{State: cfg}, nil)
+			url := srv.URL + "/threads/t"
+			_, base := patch(t, url, "", `{"mood":"hungry"}`)
+			run := newStream(t, srv.URL, body)
+			if running {
+				seen := false // the result, and then the state
+				run.until(func(e agui.Event) bool {
+					_, is := e.(*agui.ToolCallResult)
+					_, snapshot := e.(*agui.StateSnapshot)
+					seen = seen || is
+					return seen && snapshot
+				})
+			} else {
+				close(goOn)
+				run.until(nil)
+			}
+			before := hydrated(t, url)
+			status, got := patch(t, url, quoted(base.Position), `{"recipe":{"title":"Mine"}}`)
+			if status != 200 || got.Merged || got.Position == before.Position {
+				t.Errorf("%d %+v", status, got)
+			}
+			if running {
+				close(goOn)
+				run.until(nil)
+			}
+			wantState(t, url, `{"recipe":{"title":"Goulash"},"mood":"hungry"}`)
+			events, _ := frames(t, t.Context(), url+"/events?protocolVersion=1.0&live=false&after="+before.Position, nil, nil)
+			if said := (&stream{events: events}).conflicts(); said != `{"paths":["/recipe/title"],"policy":"server"}` {
+				t.Errorf("conflicts %q", said)
+			}
+		})
+	}
+}
+
 // S6: what nothing but a prediction has cannot be edited yet: 409, and the place
 // is named. What the state has below a prediction can.
 func TestS6PredictedPlaces(t *testing.T) {

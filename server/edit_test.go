@@ -2,11 +2,16 @@ package server_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
+	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -16,6 +21,8 @@ import (
 	"github.com/lockstep-go/lockstep/jsondoc"
 	"github.com/lockstep-go/lockstep/server"
 	"github.com/lockstep-go/lockstep/state"
+	"github.com/lockstep-go/lockstep/thread"
+	"github.com/lockstep-go/lockstep/thread/sqlite"
 )
 
 const (
@@ -190,26 +197,79 @@ func TestPatchBase(t *testing.T) {
 	}
 }
 
-// A base that was compacted is too old, by position and by revision; what the
-// last compacted run left is not.
-func TestPatchBaseTooOld(t *testing.T) {
-	srv := listen(t, speaker("One.", "Two.", "Three.", "Four."), &server.Options{State: editable}, nil)
-	url := srv.URL + "/threads/t"
-	_, first := patch(t, url, "", `{"title":"B"}`)
-	_, second := patch(t, url, "", `{"title":"C"}`)
-	for i := range 3 {
+// What was shown at the end of a run is a base for ever, however many runs have
+// come since; what was shown inside one, until it is compacted and the program is
+// started again.
+func TestPatchOldBases(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log.db")
+	serve := func(lines ...string) (*httptest.Server, func()) {
+		store, err := sqlite.Open(path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		threads := thread.New(store, nil)
+		srv := listen(t, speaker(lines...), &server.Options{State: editable, Threads: threads}, nil)
+		return srv, func() {
+			srv.CloseClientConnections()
+			if err := errors.Join(threads.Close(context.Background()), store.Close()); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	srv, end := serve("One.", "Two.", "Three.", "Four.")
+	url := func() string { return srv.URL + "/threads/t" }
+	_, first := patch(t, url(), "", `{"title":"B"}`)
+	_, second := patch(t, url(), "", `{"title":"C"}`)
+	run := func(i int) {
 		post(t, srv.URL, "application/json", fmt.Sprintf(`{"threadId":"t","runId":"r%d","messages":[{"id":"u%d","role":"user","content":"hi"}]}`, i, i))
 	}
-	wait := hydrated(t, url)
-	for _, base := range []string{quoted(first.Position), fmt.Sprint(first.Revision), quoted(second.Position)} {
-		if status, got := patch(t, url, base, `{"notes":{"a":5}}`); status != http.StatusConflict || len(got.Conflicts) > 0 {
+	run(0)
+	ended := hydrated(t, url())
+	for i := range 3 {
+		run(i + 1)
+	}
+	old := []string{quoted(first.Position), fmt.Sprint(first.Revision), quoted(second.Position), fmt.Sprint(second.Revision), quoted(ended.Position)}
+	notes := func(n int) string { return fmt.Sprintf(`{"notes":{"a":%d}}`, n) }
+	for i, base := range old {
+		// Each is of other places than the title, which has changed since the first.
+		if status, got := patch(t, url(), base, fmt.Sprintf(`{"own%d":true}`, i)); status != http.StatusOK || !got.Merged {
 			t.Errorf("base %s: %d %+v", base, status, got)
 		}
 	}
-	// Nothing has changed the state since: that revision is what there is.
-	if status, got := patch(t, url, fmt.Sprint(second.Revision), `{"notes":{"a":5}}`); status != http.StatusOK || got.Revision != wait.Revision+1 {
-		t.Errorf("%d %+v", status, got)
+	for _, base := range old[:2] {
+		if status, got := patch(t, url(), base, `{"title":"X"}`); status != http.StatusConflict || len(got.Conflicts) != 1 || got.Conflicts[0].Path != "/title" {
+			t.Errorf("the same place at %s: %d %+v", base, status, got)
+		}
 	}
+	inside := first.Position[:strings.LastIndex(first.Position, "-")+1] + strconv.Itoa(sequence(t, ended.Position)-1)
+	if status, got := patch(t, url(), quoted(inside), notes(1)); status != http.StatusOK {
+		t.Errorf("inside a run, in memory: %d %+v", status, got)
+	}
+	end()
+	srv, end = serve("Five.")
+	defer end()
+	for i, base := range old {
+		if status, got := patch(t, url(), base, fmt.Sprintf(`{"again%d":true}`, i)); status != http.StatusOK || !got.Merged {
+			t.Errorf("after a restart, base %s: %d %+v", base, status, got)
+		}
+	}
+	for _, base := range old[:2] {
+		if status, got := patch(t, url(), base, `{"title":"X"}`); status != http.StatusConflict || len(got.Conflicts) != 1 || got.Conflicts[0].Path != "/title" {
+			t.Errorf("after a restart, the same place at %s: %d %+v", base, status, got)
+		}
+	}
+	if status, got := patch(t, url(), quoted(inside), notes(2)); status != http.StatusConflict || len(got.Conflicts) > 0 {
+		t.Errorf("inside a run, after a restart: %d %+v", status, got)
+	}
+}
+
+func sequence(t *testing.T, position string) int {
+	t.Helper()
+	n, err := strconv.Atoi(position[strings.LastIndex(position, "-")+1:])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
 }
 
 // Edits that are refused, each with a place and a reason; nothing of them is

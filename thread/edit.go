@@ -145,8 +145,10 @@ func (t *Thread) edit(f *fold, e Edit) (Edited, []draft, error) {
 			return stay, nil, err
 		}
 	}
-	if !edited.Changed && !edited.Concealed && jsondoc.Equal(edited.View, now.View) && f.head.Seq > 0 {
-		stay.Merged = edited.Merged
+	// Of an edit that had to give way everywhere nothing was kept.
+	merged := edited.Merged && (edited.Changed || len(conflicts) == 0)
+	if !edited.Changed && !edited.Concealed && len(conflicts) == 0 && jsondoc.Equal(edited.View, now.View) && f.head.Seq > 0 {
+		stay.Merged = merged
 		return stay, nil, nil
 	}
 	mark := state.Mark{By: state.ByUser}
@@ -159,15 +161,17 @@ func (t *Thread) edit(f *fold, e Edit) (Edited, []draft, error) {
 	if len(conflicts) > 0 {
 		after = append(after, draft{run: key, mark: mark, event: state.ConflictEvent(conflicts, t.model.Config().Conflict)})
 	}
-	out := Edited{Revision: f.revision, Merged: edited.Merged}
+	out := Edited{Revision: f.revision, Merged: merged}
 	if d.change != nil {
 		out.Revision++
 	}
 	var drafts []draft
 	if f.active != nil {
-		d.event = &agui.StateDelta{Delta: jsondoc.Diff(now.View, edited.View, nil)}
 		out.Position = Position{Epoch: f.head.Epoch, Seq: f.head.Seq + 1}
-		drafts = append([]draft{d}, after...)
+		if drafts = after; d.change != nil || !jsondoc.Equal(edited.View, now.View) || len(after) == 0 {
+			d.event = &agui.StateDelta{Delta: jsondoc.Diff(now.View, edited.View, nil)}
+			drafts = append([]draft{d}, after...)
+		}
 	} else {
 		d.event = &agui.StateSnapshot{Snapshot: edited.View}
 		drafts = t.ownRun(f, key, append([]draft{d}, after...), f.open)
@@ -225,13 +229,13 @@ func (f *fold) editBase(base string, now state.Doc) (state.Doc, uint64, error) {
 	}
 	if strings.Contains(base, "-") {
 		pos, err := ParsePosition(base)
-		if err != nil || !f.exact(pos) || pos.Seq < f.floor {
-			return state.Doc{}, 0, fmt.Errorf("%q is no position of this thread that an edit can be made on", base)
+		if err != nil || pos.Epoch != f.head.Epoch || pos.Seq > f.head.Seq {
+			return state.Doc{}, 0, fmt.Errorf("%q is no position of this thread", base)
 		}
 		if pos == f.head {
 			return now, pos.Seq, nil
 		}
-		if doc, ok := f.docAt(pos.Seq); ok {
+		if doc, ok := f.known(pos); ok {
 			return doc, pos.Seq, nil
 		}
 		return state.Doc{}, 0, fmt.Errorf("what was shown at %q is not known any more", base)

@@ -30,6 +30,7 @@ type fold struct {
 	runs     []runRecord         // newest last, bounded
 	shown    []shownDoc          // documents at state events and changes, oldest first, bounded
 	changes  []changeRecord      // newest last, bounded
+	forgot   uint64              // the newest change that is not among them any more
 	undone   map[string]bool     // runs that were undone
 	origins  map[string]origin   // where each message began, those of branches that were left too
 	newest   uint64              // where the newest message began
@@ -132,6 +133,9 @@ func (f *fold) apply(e Entry) error {
 		f.doc.State = next
 		if f.revision++; e.Revision > f.revision {
 			f.revision = e.Revision
+		}
+		if len(f.changes) >= 2*keptChanges {
+			f.forgot = f.changes[len(f.changes)-keptChanges-1].seq
 		}
 		f.changes = push(f.changes, changeRecord{seq: e.Seq, run: e.Run, author: e.Author, before: before, after: next}, keptChanges)
 	}
@@ -347,13 +351,24 @@ func (f *fold) docAt(seq uint64) (state.Doc, bool) {
 	return state.Doc{}, false
 }
 
-// docOf is the documents as they last were at a revision. One that ended before
-// the floor is not known: the log does not say any more what was shown then.
+// docOf is the documents as they last were at a revision, and where. Where the log
+// was read anew, one that ended inside a compacted run is not known: the log does
+// not say any more what was shown then.
 func (f *fold) docOf(revision uint64) (d state.Doc, seq uint64, ok bool) {
 	ended := f.head.Seq + 1
 	for _, s := range slices.Backward(f.shown) {
 		if s.revision == revision {
-			return s.doc, s.seq, ended > f.floor
+			at := ended - 1 // it is this revision's last position
+			if at < f.whole {
+				at = 0
+				for _, r := range f.runs {
+					if s.seq <= r.last && r.last < ended {
+						at = r.last
+					}
+				}
+			}
+			d, ok = f.known(Position{f.head.Epoch, at})
+			return d, at, ok
 		}
 		ended = s.seq
 	}

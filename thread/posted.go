@@ -1,6 +1,8 @@
 package thread
 
 import (
+	"slices"
+
 	"github.com/lockstep-go/lockstep/agui"
 	"github.com/lockstep-go/lockstep/jsondoc"
 	"github.com/lockstep-go/lockstep/run"
@@ -45,7 +47,7 @@ func (f *fold) readPosted(in *agui.RunAgentInput, tools []tool.Tool) posted {
 	}
 	out.state = in.State
 	if named {
-		out.base, _ = f.docAt(explicit)
+		out.base, _ = f.known(Position{f.head.Epoch, explicit})
 		out.named = true
 		return out
 	}
@@ -72,18 +74,27 @@ func (f *fold) named(in *agui.RunAgentInput) (seq uint64, stated, known bool) {
 	if err != nil || pos.Epoch != f.head.Epoch || pos.Seq > f.head.Seq {
 		return 0, false, false
 	}
-	if f.exact(pos) {
-		_, known = f.docAt(pos.Seq)
-	}
+	_, known = f.known(pos)
 	return pos.Seq, true, known
 }
 
-// exact reports whether the fold can tell the documents at a position: it is of
-// this log, not in its future, and was read as it was written. That a run was
-// compacted while this process had it in memory takes nothing away; only who
-// reads the log anew finds less.
-func (f *fold) exact(p Position) bool {
-	return p.Epoch == f.head.Epoch && p.Seq <= f.head.Seq && p.Seq >= f.whole
+// known are the documents at a position, and everything that has changed since.
+// Where the log was read anew those inside a compacted run are not, and those at
+// its end are. That a run was compacted while this process had it in memory takes
+// nothing away.
+func (f *fold) known(p Position) (d state.Doc, ok bool) {
+	if p.Epoch != f.head.Epoch || p.Seq > f.head.Seq || p.Seq < f.forgot {
+		return d, false
+	}
+	if p.Seq >= f.whole {
+		return f.docAt(p.Seq)
+	}
+	for _, r := range slices.Backward(f.runs) {
+		if r.last == p.Seq && r.last > 0 {
+			return r.end, true
+		}
+	}
+	return d, false
 }
 
 // seen are the runs that the client's history holds something of, the newest
