@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -102,10 +103,9 @@ func (h *Handler) events(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	version := agui.VersionFor(query.Get("protocolVersion"))
 	live := query.Get("live") != "false"
-	position := r.Header.Get("Last-Event-ID")
-	if p := query.Get("after"); p != "" {
-		position = p
-	}
+	// The header wins: a browser's EventSource reconnects with the address that it
+	// was opened with, and says in the header how far it has come since.
+	position := cmp.Or(r.Header.Get("Last-Event-ID"), query.Get("after"))
 
 	defer t.Watch()()
 	s := t.Snapshot()

@@ -90,6 +90,7 @@ type watcher struct {
 	random   *rand.Rand
 	older    bool   // a client before 1.0, which knows no positions
 	at       string // the position it has read up to
+	opened   string // the position in an address that it used
 	view     *agui.Reducer
 	segments []segment
 	preludes int
@@ -123,7 +124,11 @@ func (w *watcher) attach(ctx context.Context, live bool, most int) error {
 		case 0: // as somebody who comes new
 		case 1, 2:
 			url += "&after=" + w.at
-		default:
+			w.opened = w.at
+		default: // a browser's EventSource, which keeps its address
+			if w.opened != "" {
+				url += "&after=" + w.opened
+			}
 			header.Set("Last-Event-ID", w.at)
 		}
 	}

@@ -49,7 +49,8 @@ func (s Snapshot) Known() bool { return s.Position.Seq > 0 }
 // Prelude is what a stock client needs before it can follow the thread from the
 // snapshot's position on: RUN_STARTED, the state, the messages, and, while a run
 // is active, a START for everything that is open; else RUN_FINISHED. It is empty
-// for an unknown thread.
+// for an unknown thread. RUN_STARTED has no input here: clients would put what was
+// asked in front of the messages, and MESSAGES_SNAPSHOT has it in its place.
 func (s Snapshot) Prelude(threadID string) []agui.Event {
 	if !s.Known() {
 		return nil
