@@ -239,6 +239,43 @@ func TestS6EditAfterTheAgentWrote(t *testing.T) {
 	}
 }
 
+// S2, S6: a posted state that was made on what was there before the agent wrote.
+// The agent's value stays where that is the policy; of two people the later does.
+func TestS6PostedAfterTheAgentWrote(t *testing.T) {
+	const told = `{"paths":["/recipe/title"],"policy":%q}`
+	for name, c := range map[string]struct {
+		policy   state.ConflictPolicy
+		another  bool // person has changed the place too
+		title    string
+		conflict string
+	}{
+		"client":                 {state.ClientWins, false, "Mine", fmt.Sprintf(told, "client")},
+		"server":                 {state.AgentWins, false, "Goulash", fmt.Sprintf(told, "server")},
+		"reject":                 {state.RejectResult, false, "Mine", fmt.Sprintf(told, "client")},
+		"server, another person": {state.AgentWins, true, "Mine", fmt.Sprintf(told, "client")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a, cfg, goOn := cook(c.policy, `{"recipe":{"title":"Goulash","serves":`, `4,"steps":["chop","boil"]}}`)
+			close(goOn)
+			srv := listen(t, a, &server.Options{State: cfg}, nil)
+			url := srv.URL + "/threads/t"
+			_, base := patch(t, url, "", `{"mood":"hungry"}`)
+			newStream(t, srv.URL, body).until(nil)
+			if c.another {
+				patch(t, url, "", `{"recipe":{"title":"Theirs"}}`)
+			}
+			again := newStream(t, srv.URL, fmt.Sprintf(`{"threadId":"t","runId":"r2","protocolVersion":"1.0","tools":[],"context":[],
+				"messages":[{"id":"u2","role":"user","content":"go on"}],"forwardedProps":{"lockstep":{"base":%q}},
+				"state":{"recipe":{"title":"Mine","serves":2,"steps":["boil"]},"mood":"fed"}}`, base.Position))
+			again.until(nil)
+			wantState(t, url, fmt.Sprintf(`{"recipe":{"title":%q,"serves":4,"steps":["chop","boil"]},"mood":"fed"}`, c.title))
+			if said := again.conflicts(); said != c.conflict {
+				t.Errorf("conflicts %q, want %q", said, c.conflict)
+			}
+		})
+	}
+}
+
 // S6: an edit of nothing but what the agent wrote since is answered with the agent's
 // value, and viewers are told: a run or an idle thread, one event for the places.
 func TestS6EditThatGivesWay(t *testing.T) {

@@ -18,6 +18,7 @@ type posted struct {
 	state   jsondoc.Value     // the posted state, where it is an opinion
 	base    state.Doc         // what it is an edit of; zero: the client was shown nothing
 	named   bool              // the client says itself what it is an edit of
+	behind  uint64            // where the base was left behind
 	lost    []jsondoc.Pointer // edits of what was only predicted, and is gone
 }
 
@@ -48,7 +49,7 @@ func (f *fold) readPosted(in *agui.RunAgentInput, tools []tool.Tool) posted {
 	out.state = in.State
 	if named {
 		out.base, _ = f.known(Position{f.head.Epoch, explicit})
-		out.named = true
+		out.named, out.behind = true, explicit
 		return out
 	}
 	seen := f.seen(in)
@@ -57,10 +58,10 @@ func (f *fold) readPosted(in *agui.RunAgentInput, tools []tool.Tool) posted {
 	case seen[0].unseenEnd():
 		// The client did not see the run's end: a value that it was shown
 		// during it, a prediction that was taken back since too, is an echo.
-		out.base = f.nearest(in.State, seen)
+		out.base, out.behind = f.nearest(in.State, seen), seen[0].first
 		out.state, out.lost = state.Echo(in.State, out.base.View, f.shownTo(seen))
 	default:
-		out.base = seen[0].end
+		out.base, out.behind = seen[0].end, seen[0].last
 	}
 	return out
 }

@@ -210,6 +210,10 @@ func (t *Thread) beginState(f *fold, key string, news posted, answers *resumed) 
 	if err != nil {
 		return nil, nil, err
 	}
+	edited, agents, err := t.giveWay(f, news, edited)
+	if err != nil {
+		return nil, nil, err
+	}
 	for _, p := range edited.Dropped {
 		t.threads.opts.Logger.Info("an edit of a read-only place was ignored", "thread", t.key.ID, "path", string(p))
 	}
@@ -256,13 +260,41 @@ func (t *Thread) beginState(f *fold, key string, news posted, answers *resumed) 
 		run: key, mark: mark, view: doc.View, change: state.Change(before, doc.State),
 		event: &agui.StateSnapshot{Snapshot: doc.View},
 	})
-	if len(edited.Conflicts) > 0 {
-		drafts = append(drafts, draft{run: key, mark: mark, event: state.ConflictEvent(edited.Conflicts, state.ClientWins)})
+	if people := without(edited.Conflicts, agents); len(people) > 0 {
+		drafts = append(drafts, draft{run: key, mark: mark, event: state.ConflictEvent(people, state.ClientWins)})
+	}
+	if len(agents) > 0 {
+		drafts = append(drafts, draft{run: key, mark: mark, event: state.ConflictEvent(agents, state.AgentWins)})
 	}
 	if len(lost) > 0 {
 		drafts = append(drafts, draft{run: key, mark: mark, event: state.ConflictEvent(lost, state.RejectResult)})
 	}
 	return session, drafts, nil
+}
+
+// giveWay makes a posted edit anew where the policy lets the agent's value stay, and
+// returns those places. Of two people the later stays, whatever the policy (S2).
+func (t *Thread) giveWay(f *fold, news posted, edited state.Edited) (state.Edited, []jsondoc.Pointer, error) {
+	if len(edited.Conflicts) == 0 || t.model.Config().Conflict != state.AgentWins {
+		return edited, nil, nil
+	}
+	people, err := t.overruled(f, news.base, news.behind, news.state)
+	if err != nil {
+		return edited, nil, err
+	}
+	agents := without(edited.Conflicts, people)
+	if len(agents) == 0 {
+		return edited, nil, nil
+	}
+	edited, err = t.model.EditAround(f.doc, news.base, news.state, agents)
+	return edited, agents, err
+}
+
+// without are the places that have nothing to do with some others.
+func without(places, others []jsondoc.Pointer) []jsondoc.Pointer {
+	return slices.DeleteFunc(slices.Clone(places), func(p jsondoc.Pointer) bool {
+		return slices.ContainsFunc(others, func(o jsondoc.Pointer) bool { return o.Contains(p) || p.Contains(o) })
+	})
 }
 
 // answerError reads a client's answer to a call of its own tool: an error, or
