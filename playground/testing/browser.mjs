@@ -13,7 +13,7 @@ const shots = process.env.SHOTS ?? path.join(path.dirname(fileURLToPath(import.m
 mkdirSync(shots, { recursive: true });
 
 /** For what takes as long as it takes: the bound is for what would never come. */
-export const patience = 60_000;
+export const patience = 15_000;
 
 export async function launch() {
   const browser = await chromium.launch({
@@ -40,13 +40,13 @@ export async function launch() {
         /** Says something to the agent, and does not wait for the answer. */
         async say(text) {
           await page.getByLabel("Message", { exact: true }).fill(text);
-          await page.getByRole("button", { name: "Send" }).click();
+          await page.getByRole("button", { name: "Send", exact: true }).click();
         },
         /** Waits for a message of the agent's. */
         answer: (text) => page.getByRole("log").locator(".message.assistant", { hasText: text }).last().waitFor(),
         /** Waits until the agent has finished and the page follows the thread again. */
         async idle() {
-          await page.getByRole("button", { name: "Send" }).waitFor();
+          await page.getByRole("button", { name: "Send", exact: true }).waitFor();
           await page.locator(".status[data-tone=live]:visible").first().waitFor();
         },
         /** A place of the state, as an item of the tree. */

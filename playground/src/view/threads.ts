@@ -23,9 +23,15 @@ class Threads {
   }
 
   async more(agent: LockstepAgent): Promise<void> {
-    const page = await agent.threads(this.next.value);
-    this.list.value = [...this.list.value, ...page.threads];
-    this.next.value = page.next;
+    const n = ++this.asked;
+    try {
+      const page = await agent.threads(this.next.value);
+      if (n !== this.asked) return; // the list is another one, or is asked for the same once more
+      this.list.value = [...this.list.value, ...page.threads];
+      this.next.value = page.next;
+    } catch {
+      // The button is still there.
+    }
   }
 }
 
