@@ -360,6 +360,34 @@ describe("a thread", { concurrency: 3 }, () => {
     assert.deepEqual([...new Set(asked)], ["/trip/threads"]);
   });
 
+  on.inTab("of a page of the list that comes late is not listed with another agent's", async (page, t) => {
+    const own = await demo(t);
+    const make = (i) => fetch(`${own.url}/shared_state/threads/number%20${i}/state`, { method: "PATCH", headers: { "Content-Type": "application/merge-patch+json" }, body: "{}" });
+    for (let i = 0; i < 120; i++) assert.equal((await make(i)).status, 200);
+    await page.goto(`${own.url}/?agent=/shared_state`);
+    const older = page.getByRole("button", { name: "Older threads" });
+    await older.waitFor();
+    const some = await page.locator(".threads .thread").count();
+    const answer = await hold(page, "answer", /\/threads\?after=/);
+    const asked = [];
+    page.on("request", (r) => /after=/.test(r.url()) && asked.push(r.url()));
+    await older.click();
+    await older.click();
+    await answer.held;
+    await page.locator(".picker select").selectOption("/task_planner");
+    await live(page);
+    await page.locator(".empty-list").waitFor();
+    const late = page.waitForResponse(/\/threads\?after=/);
+    answer.open();
+    await (await late).finished();
+    await turn(page);
+    assert.equal(await page.locator(".threads .thread").count(), 0);
+    assert.equal(asked.length, 1);
+    await page.locator(".picker select").selectOption("/shared_state");
+    await older.click();
+    await until("more of them", async () => (await page.locator(".threads .thread").count()) > some);
+  });
+
   on.inTab("that is forgotten late does not take the person away from where they are", async (page) => {
     await on.thread("notes", "stays", { title: "Here" });
     await open(page, "goes");

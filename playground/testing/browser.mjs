@@ -13,7 +13,7 @@ const shots = process.env.SHOTS ?? path.join(path.dirname(fileURLToPath(import.m
 mkdirSync(shots, { recursive: true });
 
 /** For what takes as long as it takes: the bound is for what would never come. */
-export const patience = 15_000;
+export const patience = 60_000;
 
 export async function launch() {
   const browser = await chromium.launch({
