@@ -12,7 +12,7 @@ const m = {};
 let vite;
 before(async () => {
   vite = await createServer({ root, configFile: path.join(root, "vite.config.ts"), appType: "custom", logLevel: "error", server: { middlewareMode: true, hmr: false, ws: false, watch: null }, optimizeDeps: { noDiscovery: true } });
-  for (const name of ["json/diff", "json/patch", "json/pointer", "model/marks", "model/timeline", "model/clienttools", "model/approvals", "model/edit", "model/fields", "model/outline"]) {
+  for (const name of ["json/diff", "json/patch", "json/pointer", "model/marks", "model/own", "model/timeline", "model/clienttools", "model/approvals", "model/edit", "model/fields", "model/outline"]) {
     m[name.split("/")[1]] = await vite.ssrLoadModule(`/src/${name}.ts`);
   }
 });
@@ -130,6 +130,23 @@ describe("marks", () => {
     assert.equal(marks.get("/l/1").who, "you");
     assert.equal(marks.get("/l").who, "viewer");
     assert.equal(marks.newest("/l").who, "viewer");
+  });
+
+  test("an edit of this page's is told from others', before and after its answer", () => {
+    const own = new m.own.OwnEdits();
+    const edit = own.begin(["/list/1"]);
+    assert.equal(own.made(["/title"], "e-5"), false);
+    assert.equal(own.made(["/list/3"], "e-6"), edit, "an item may be another one by then");
+    edit.taken.push({ n: 6, from: 0, to: 1 }, { n: 10, from: 1, to: 2 });
+    assert.deepEqual(own.settle(edit, "e-12"), [{ n: 6, from: 0, to: 1 }], "what was too far from it was another's");
+    assert.equal(own.made(["/title"], "e-10"), true);
+    assert.equal(own.made(["/list/1"], "e-13"), false);
+    const refused = own.begin(["/title"]);
+    refused.taken.push({ n: 14, from: 2, to: 3 });
+    assert.deepEqual(own.settle(refused), [{ n: 14, from: 2, to: 3 }]);
+    assert.equal(own.made(["/title"], "e-15"), false);
+    const marks = new m.marks.Marks().patched([{ op: "replace", path: "/a", value: 1 }, { op: "replace", path: "/b", value: 1 }], { a: 0, b: 0 }, "you").givenTo("viewer", 0, 1);
+    assert.deepEqual([marks.get("/a").who, marks.get("/b").who], ["viewer", "you"]);
   });
 
   test("an item that is appended is marked where it is", () => {

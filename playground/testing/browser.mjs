@@ -40,13 +40,13 @@ export async function launch() {
         /** Says something to the agent, and does not wait for the answer. */
         async say(text) {
           await page.getByLabel("Message", { exact: true }).fill(text);
-          await page.getByRole("button", { name: "Send" }).click();
+          await page.getByRole("button", { name: "Send", exact: true }).click();
         },
         /** Waits for a message of the agent's. */
         answer: (text) => page.getByRole("log").locator(".message.assistant", { hasText: text }).last().waitFor(),
         /** Waits until the agent has finished and the page follows the thread again. */
         async idle() {
-          await page.getByRole("button", { name: "Send" }).waitFor();
+          await page.getByRole("button", { name: "Send", exact: true }).waitFor();
           await page.locator(".status[data-tone=live]:visible").first().waitFor();
         },
         /** A place of the state, as an item of the tree. */

@@ -91,6 +91,11 @@ export class LockstepAgent extends HttpAgent {
   private linked: Connection;
   private following: Follower | undefined;
   private ownRun: Relay | undefined;
+  /** How many of the requests are under way during which a follower rests. */
+  private alone: number;
+  /** The server has been seen to be one of ours. */
+  private ours: boolean;
+  private arrivals: Set<() => void>;
   private connections: Set<Listener<Connection>>;
   private reports: Set<Listener<ConflictReport>>;
 
@@ -99,6 +104,9 @@ export class LockstepAgent extends HttpAgent {
     this.attach = config.attach ?? true;
     this.retry = config.retry ?? {};
     this.linked = { status: "idle" };
+    this.alone = 0;
+    this.ours = false;
+    this.arrivals = new Set();
     this.connections = new Set();
     this.reports = new Set();
   }
@@ -110,6 +118,9 @@ export class LockstepAgent extends HttpAgent {
     cloned.retry = { ...this.retry };
     cloned.at = this.at && { ...this.at };
     cloned.linked = { status: "idle" };
+    cloned.alone = 0;
+    cloned.ours = this.ours;
+    cloned.arrivals = new Set();
     cloned.connections = new Set();
     cloned.reports = new Set();
     return cloned;
@@ -147,40 +158,34 @@ export class LockstepAgent extends HttpAgent {
    * that each event comes once.
    */
   override async runAgent(parameters?: RunParameters, subscriber?: AgentSubscriber): Promise<RunAgentResult> {
-    const follower = this.following;
-    // Without a follower nothing is awaited first: callers may abort at once.
-    if (follower) await follower.rest();
-    try {
-      return await super.runAgent(parameters, subscriber);
-    } finally {
-      this.ownRun = undefined;
-      this.lost();
-      follower?.goOn();
-    }
+    return this.undisturbed(async () => {
+      try {
+        return await super.runAgent(parameters, subscriber);
+      } finally {
+        this.ownRun = undefined;
+        this.lost();
+        this.arrived();
+      }
+    });
   }
 
   /** Adds a user message and runs. Unlike addMessage and runAgent one after the other, nothing can come between. */
   async send(message: string | Message, parameters?: RunParameters, subscriber?: AgentSubscriber): Promise<RunAgentResult> {
-    const follower = this.following;
-    if (follower) await follower.rest();
-    try {
+    return this.undisturbed(() => {
       this.addMessage(typeof message === "string" ? { id: crypto.randomUUID(), role: "user", content: message } : message);
-      return await this.runAgent(parameters, subscriber);
-    } finally {
-      follower?.goOn();
-    }
+      return this.runAgent(parameters, subscriber);
+    });
   }
 
   /** Attaches once: the thread as it is, and the rest of a running run. See `follow` for more than that. */
   override async connectAgent(parameters?: RunParameters, subscriber?: AgentSubscriber): Promise<RunAgentResult> {
-    const follower = this.following;
-    if (follower) await follower.rest();
-    try {
-      return await this.look(parameters, subscriber);
-    } finally {
-      this.lost();
-      follower?.goOn();
-    }
+    return this.undisturbed(async () => {
+      try {
+        return await this.look(parameters, subscriber);
+      } finally {
+        this.lost();
+      }
+    });
   }
 
   /** connectAgent, but attaching answers nothing, so open interrupts must not be in its way. */
@@ -217,18 +222,29 @@ export class LockstepAgent extends HttpAgent {
 
   /**
    * Stops the thread's run at the server. Its stream goes on to its end: the
-   * predictions are taken back, and the outcome is `cancelled`. Where the server
-   * knows no run yet, or is no Lockstep server, the connection is closed instead.
+   * predictions are taken back, and the outcome is `cancelled`. A run that the
+   * server does not know yet is stopped as soon as it does, or at a second call
+   * left to itself: its connection is closed. So is that to a server which is no
+   * Lockstep server.
    */
   override abortRun(): void {
     const own = this.ownRun;
+    // Before the request: an event that comes while it is under way does not say
+    // which of the two, the run or the stop, came to the server first.
+    const known = own?.positioned;
     const close = () => own && this.ownRun === own && super.abortRun();
-    this.stopRun().then(
-      // Not known to the server, though it has sent events: the run has just
+    this.stopRun().then((stopped) => {
+      // Not known to the server, though it had sent events: the run has just
       // ended, and its last ones are on their way.
-      (stopped) => stopped || own?.positioned || close(),
-      close,
-    );
+      if (stopped || known || !own) return;
+      // Closing would be too late for a request that is half there: the run would
+      // begin all the same, and go on.
+      if (!this.ours || own.unwanted) return close();
+      own.unwanted = true;
+      void own.placed.then(() => {
+        if (this.ownRun === own) this.stopRun().catch(close);
+      });
+    }, close);
   }
 
   override getCapabilities(): Promise<AgentCapabilities> {
@@ -263,10 +279,11 @@ export class LockstepAgent extends HttpAgent {
       detach: () => this.detachActiveRun(),
       lost: () => this.lost(),
       link: (connection) => this.link(connection),
-    });
+    }, this.alone);
     this.following = follower;
     void follower.ended.then(() => {
       if (this.following === follower) this.following = undefined;
+      this.arrived();
     });
     return follower;
   }
@@ -277,9 +294,7 @@ export class LockstepAgent extends HttpAgent {
    * of one's own is active nothing changes either: the run brings it.
    */
   async hydrate(): Promise<Hydrated | null> {
-    const follower = this.following;
-    if (follower) await follower.rest();
-    try {
+    return this.undisturbed(async () => {
       const got = await this.peek();
       if (!got || got.threadId !== this.threadId || this.ownRun) return got;
       this.pendingInterrupts = got.interrupts;
@@ -287,9 +302,7 @@ export class LockstepAgent extends HttpAgent {
       this.setMessages(got.messages);
       this.setState(got.state);
       return got;
-    } finally {
-      follower?.goOn();
-    }
+    });
   }
 
   /** Fetches the thread and changes nothing here. Null: there is no such thread. */
@@ -314,6 +327,19 @@ export class LockstepAgent extends HttpAgent {
     const outcome = await this.routes().undo(this.threadId);
     if (outcome.status === "undone") await this.catchUp();
     return outcome;
+  }
+
+  /**
+   * Resolves when everything up to a position, as that of an edit's answer, is
+   * shown here: the answer may come before the event. At once where nobody
+   * brings it: without `follow` and without a run.
+   */
+  async reached(position: string): Promise<void> {
+    const thread = this.threadId;
+    const behind = () => (this.following || this.ownRun) && this.threadId === thread && isBefore(this.position, position);
+    while (behind()) await new Promise<void>((resolve) => this.arrivals.add(resolve));
+    // What has been handed on is applied in this turn of the event loop.
+    await new Promise((resolve) => setTimeout(resolve));
   }
 
   /** Stops the active run. False: there is none. */
@@ -351,9 +377,10 @@ export class LockstepAgent extends HttpAgent {
   }
 
   /** Forgets a thread, by default this one. False: there is none. */
-  deleteThread(thread: string = this.threadId): Promise<boolean> {
+  async deleteThread(thread: string = this.threadId): Promise<boolean> {
+    const was = await this.routes().forget(thread);
     if (thread === this.threadId) this.at = undefined;
-    return this.routes().forget(thread);
+    return was;
   }
 
   // How it works.
@@ -364,6 +391,29 @@ export class LockstepAgent extends HttpAgent {
 
   private routes(): Routes {
     return new Routes({ url: this.url, headers: this.headers, fetch: (url, init) => this.fetch(url, init) });
+  }
+
+  /**
+   * Does something while nobody else shows events: a follower rests until it is
+   * over, also one that begins meanwhile, or each event would be applied twice.
+   */
+  private async undisturbed<T>(work: () => Promise<T>): Promise<T> {
+    this.alone++;
+    const follower = this.following;
+    // Without a follower nothing is awaited first: callers may abort at once.
+    if (follower) await follower.rest();
+    try {
+      return await work();
+    } finally {
+      this.alone--;
+      this.following?.goOn();
+    }
+  }
+
+  private arrived(): void {
+    const waiting = [...this.arrivals];
+    this.arrivals.clear();
+    for (const resolve of waiting) resolve();
   }
 
   /** After a change of one's own: where nobody brings it, fetch it. */
@@ -437,6 +487,7 @@ export class LockstepAgent extends HttpAgent {
 
   private link(connection: Connection): void {
     this.linked = connection;
+    if (connection.status === "live") this.ours = true;
     for (const listener of this.connections) listener(connection);
   }
 
@@ -453,6 +504,8 @@ export class LockstepAgent extends HttpAgent {
       const revision = markOf(frame.event)?.revision ?? this.place?.revision;
       const where = frame.id === undefined ? "gap" : terminal ? "boundary" : "run";
       this.at = { thread: this.threadId, position, revision, in: where };
+      this.ours = true;
+      this.arrived();
     }
     const custom = frame.event as { name?: string; value?: ConflictReport };
     if (frame.event.type === EventType.CUSTOM && custom.name === "lockstep.conflict" && custom.value) {
@@ -473,4 +526,11 @@ function abortion(): DOMException {
 function listen<T>(listeners: Set<Listener<T>>, listener: Listener<T>): () => void {
   listeners.add(listener);
   return () => void listeners.delete(listener);
+}
+
+/** Reports whether one position comes before another of the same log. None comes before all. */
+function isBefore(a: string | undefined, b: string): boolean {
+  if (a === undefined) return true;
+  const cut = a.lastIndexOf("-") + 1;
+  return b.startsWith(a.slice(0, cut)) && Number(a.slice(cut)) < Number(b.slice(cut));
 }

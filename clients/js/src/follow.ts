@@ -31,12 +31,14 @@ export class Follower {
   private control = new AbortController();
   private reading: Promise<void> = Promise.resolve();
   private shown: Promise<unknown> = Promise.resolve();
-  private rests = 0;
+  private rests: number;
   private wake: (() => void) | undefined;
   private stopped = false;
 
-  constructor(host: Host) {
+  /** `rests`: how often `goOn` will be called before it may begin. */
+  constructor(host: Host, rests = 0) {
     this.host = host;
+    this.rests = rests;
     this.ended = this.loop();
   }
 

@@ -12,6 +12,10 @@ import type { Frame } from "./sse.js";
 export class Relay {
   /** A frame of this run had a position, so the server is one of ours. */
   positioned = false;
+  /** Resolves when `positioned` becomes true. */
+  readonly placed: Promise<void>;
+  /** It is to be stopped as soon as the server knows it. */
+  unwanted = false;
   /** Any frame has been handed on. */
   seen = false;
   /** The pipeline ended before the run: it was detached, or did not take an event. */
@@ -26,11 +30,13 @@ export class Relay {
   private run: RunStartedEvent | undefined;
   private out: Subscriber<BaseEvent> | undefined;
   private listens!: () => void;
+  private places!: () => void;
 
   /** `moved` is told of each frame right before it is handed on. */
   constructor(moved: (frame: Frame, terminal: boolean) => void) {
     this.moved = moved;
     this.observed = new Promise((resolve) => (this.listens = resolve));
+    this.placed = new Promise((resolve) => (this.places = resolve));
   }
 
   /** The run's events; for one subscriber. */
@@ -74,7 +80,10 @@ export class Relay {
     const over = isTerminal(event);
     if (event.type === EventType.RUN_STARTED) this.run = event as RunStartedEvent;
     this.seen = true;
-    this.positioned ||= frame.id !== undefined;
+    if (frame.id !== undefined) {
+      this.positioned = true;
+      this.places();
+    }
     this.order.see(event);
     this.moved(frame, over);
     out.next(event);

@@ -22,6 +22,13 @@ const posted = (agent) => {
   return bodies;
 };
 
+/** Something that is waited for until the test opens it. */
+function gate() {
+  let open;
+  const opened = new Promise((resolve) => (open = resolve));
+  return { open, opened };
+}
+
 describe("runs", together, () => {
   test("a run is what it is with the official agent, and leaves a position", async () => {
     const agent = recipeAgent();
@@ -101,6 +108,60 @@ describe("runs", together, () => {
     assert.equal(await agent.stopRun(), false);
   });
 
+  // The stop and the run are two requests, and may come to the server in either order.
+  for (const late of ["request", "answer"]) {
+    test(`abortRun stops a run that the server does not know yet, the stop's answer coming ${late === "request" ? "before the run" : "after its first event"}`, async (t) => {
+      const agent = recipeAgent();
+      const following = agent.follow();
+      t.after(() => following.stop());
+      await until("the stream", () => agent.connection.status === "live");
+      const seen = recorder(agent);
+      const inner = agent.fetch;
+      const refused = gate();
+      const begun = gate();
+      const asked = [];
+      agent.fetch = async (url, init) => {
+        if (init.method === "POST") await refused.opened;
+        if (init.method !== "DELETE") return inner(url, init);
+        const answer = await inner(url, init);
+        asked.push(answer.status);
+        refused.open();
+        if (late === "answer" && asked.length === 1) await begun.opened;
+        return answer;
+      };
+      agent.subscribe({ onRunStartedEvent: () => begun.open() });
+      const run = agent.send(pasta);
+      await until("the run to be posted", () => agent.ownRun);
+      agent.abortRun();
+      await run;
+      await until("the answer to the second one", () => asked.length === 2);
+      assert.deepEqual(asked, [404, 204]);
+      assert.equal(seen.events.at(-1).outcome?.type, "cancelled");
+      assert.equal((await agent.peek()).activeRun, null);
+    });
+  }
+
+  test("abortRun, called twice, leaves a request to itself that does not come through", async (t) => {
+    const agent = recipeAgent();
+    const following = agent.follow();
+    t.after(() => following.stop());
+    await until("the stream", () => agent.connection.status === "live");
+    const inner = agent.fetch;
+    const answered = gate();
+    agent.fetch = (url, init) => {
+      if (init.method !== "POST") return inner(url, init).finally(() => init.method === "DELETE" && answered.open());
+      return new Promise((_, reject) => init.signal.addEventListener("abort", () => reject(init.signal.reason)));
+    };
+    const run = agent.send(pasta).catch((e) => e);
+    await until("the run to be posted", () => agent.ownRun);
+    agent.abortRun();
+    await answered.opened;
+    await until("the stop to wait", () => agent.ownRun.unwanted);
+    agent.abortRun();
+    await run;
+    assert.equal(agent.isRunning, false);
+  });
+
   test("a refusal is an error with the server's words", async () => {
     const agent = new LockstepAgent({ url: `${server.url}/nobody` });
     await assert.rejects(
@@ -112,6 +173,59 @@ describe("runs", together, () => {
 });
 
 describe("attaching", together, () => {
+  test("T3: to follow in the middle of one's own run shows nothing twice", async (t) => {
+    const line = await wire(server.url);
+    t.after(() => line.close());
+    const agent = new LockstepAgent({ url: `${line.url}/shared_state` });
+    const seen = recorder(agent);
+    line.holdAt("TEXT_MESSAGE_START"); // late in the run, which is over at the server by then
+    const run = agent.send(pasta);
+    await until("the call to be over", () => seen.types.includes("TOOL_CALL_RESULT"));
+    const asked = [];
+    const inner = agent.fetch;
+    agent.fetch = (url, init) => (asked.push(url), inner(url, init));
+    const following = agent.follow();
+    await until("the thread to be at rest", async () => (await (await fetch(`${server.url}/shared_state/threads/${agent.threadId}`)).json()).activeRun === null);
+    assert.deepEqual(asked, [], "the run's own answer brings it");
+    line.release();
+    await run;
+    await until("the stream", () => agent.connection.status === "live");
+    assert.equal(seen.types.filter((type) => type === "RUN_FINISHED").length, 1);
+    const { messages, state } = await agent.peek();
+    assert.deepEqual([agent.messages, agent.state], [messages, state]);
+    await agent.edit({ note: "after" });
+    await until("the edit", () => agent.state.note === "after");
+    await following.stop();
+  });
+
+  test("an edit's answer may come before its event: reached waits for it", async (t) => {
+    const line = await wire(server.url);
+    t.after(() => line.close());
+    const first = recipeAgent();
+    await first.edit({ note: "one" });
+    const agent = new LockstepAgent({ url: `${line.url}/shared_state`, threadId: first.threadId });
+    await agent.hydrate();
+    const following = agent.follow();
+    await until("the stream", () => agent.connection.status === "live");
+    line.holdAt("STATE_SNAPSHOT");
+    const outcome = await agent.edit({ note: "two" });
+    assert.equal(agent.state.note, "one");
+    let done = false;
+    const reached = agent.reached(outcome.position).then(() => (done = true));
+    await new Promise((resolve) => setTimeout(resolve)); // what it has to do, it has done
+    assert.equal(done, false);
+    line.release();
+    await reached;
+    assert.equal(agent.state.note, "two");
+    await agent.reached(outcome.position); // at once
+    line.holdAt("STATE_SNAPSHOT");
+    const { position } = await agent.edit({ note: "three" });
+    const over = agent.reached(position);
+    await following.stop();
+    await over; // nobody brings it any more
+    assert.equal(agent.state.note, "two");
+  });
+
   test("T3: connectAgent shows an idle thread and ends", async () => {
     const first = recipeAgent();
     await first.send(pasta);

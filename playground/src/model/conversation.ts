@@ -8,6 +8,7 @@ import { locked, request, type AgentInfo } from "./api";
 import { approvals } from "./approvals";
 import { toolsFor } from "./clienttools";
 import { Marks, type Who } from "./marks";
+import { OwnEdits, sequence, type OwnEdit } from "./own";
 import { Timeline } from "./timeline";
 
 /** Something that is said to the person once. */
@@ -33,12 +34,6 @@ interface Removal {
   made: Promise<boolean>;
   /** The notice that offers it back, once there is one. */
   notice?: number;
-}
-
-/** An edit of this page's: on its way, or made up to a position. */
-interface OwnEdit {
-  paths: string[];
-  until?: number;
 }
 
 /**
@@ -71,6 +66,8 @@ export class Conversation {
   readonly background = signal("");
   /** What this person removed and has not brought back, the newest last. */
   readonly removed = signal<readonly Removal[]>([]);
+  /** What is written and not sent, or came back unsent. */
+  readonly draft = signal("");
   /** The place that came back, or was made, a moment ago. */
   readonly reveal = signal<string | null>(null);
   readonly timeline = new Timeline();
@@ -94,13 +91,29 @@ export class Conversation {
   private readonly before = signal<unknown>(undefined);
   /** The places that the newest run predicted, by call. */
   private readonly owners = signal<ReadonlyMap<string, readonly string[]>>(new Map());
-  private readonly own: OwnEdit[] = [];
+  private readonly own = new OwnEdits();
   private shared: unknown = {};
   /** The marks of what is drawn next: with the state that they are of, and not before. */
   private marking = new Marks();
   private frame = 0;
   private timer = 0;
+  /** Up to where the log is drawn. What a person does is done on that, not on what comes next. */
+  private drawn: string | undefined;
   private posting = false;
+  /** The server has begun the run that was posted. */
+  private begun = false;
+  /** The newest run has ended, and as it should. */
+  private finished = false;
+  /** What comes next is what the run begins with. */
+  private opening = false;
+  /** The message that the server did not take, as far as is known. */
+  private unsent: { id: string; text: string } | undefined;
+  /** The number of the newest change that is not this page's. */
+  private others = 0;
+  /** How many runs have begun or ended. */
+  private turns = 0;
+  /** The thread could not be loaded. */
+  private unloaded = false;
   private bringing = Promise.resolve();
   private noticed = 0;
   private closed = false;
@@ -131,6 +144,7 @@ export class Conversation {
       this.connection.value = c;
       if (c.status === "waiting" || c.status === "failed") this.lost.value = c;
       else if (c.status !== "connecting") this.lost.value = null;
+      if (c.status === "live") this.arrived();
     });
     this.agent.onConflict(({ paths, policy }) =>
       this.notice("warning", `You and the agent changed ${list(paths)}. ${policy === "server" ? "The agent's" : "Your"} version was kept.`),
@@ -139,10 +153,7 @@ export class Conversation {
 
   /** Loads the thread, and follows it from there. */
   async open(): Promise<void> {
-    void this.agent.capabilities().then(
-      (c) => (this.capabilities.value = c),
-      () => undefined, // another AG-UI server need not have them
-    );
+    this.learn();
     try {
       const got = this.fresh ? null : await this.agent.hydrate();
       if (got) {
@@ -155,10 +166,26 @@ export class Conversation {
       }
     } catch (e) {
       if (locked.value === "no") this.fail("The thread could not be loaded", e);
+      this.unloaded = true;
     }
     if (this.closed) return;
     this.loaded.value = true;
     this.following = this.agent.follow();
+  }
+
+  private learn(): void {
+    void this.agent.capabilities().then(
+      (c) => (this.capabilities.value = c),
+      () => undefined, // another AG-UI server need not have them
+    );
+  }
+
+  /** The stream is there. It brings a thread that could not be loaded too. */
+  private arrived(): void {
+    if (!this.unloaded) return;
+    this.unloaded = false;
+    this.failure.value = null;
+    this.learn();
   }
 
   /** Puts what has happened before into the timeline; what happens meanwhile comes behind it. */
@@ -193,6 +220,7 @@ export class Conversation {
   /** Lets go of the thread; a run that is active goes on for its linger time. */
   close(): void {
     this.closed = true;
+    this.onChange = () => undefined; // the list is another one's now
     this.gone.abort();
     void this.following?.stop();
     void this.agent.detachActiveRun();
@@ -200,18 +228,42 @@ export class Conversation {
 
   // What a person does.
 
+  /** The position of what is drawn: the base of what a person does to it. */
+  get position(): string | undefined {
+    return this.drawn;
+  }
+
   async send(text: string): Promise<void> {
     // What is asked in the older way may be passed over; the official client, which
     // knows of it after a reload, would insist on an answer.
     const passed = this.approvals.value.filter((a) => a.older).map((a) => a.id);
     this.agent.pendingInterrupts = this.agent.pendingInterrupts.filter((i) => !passed.includes(i.id));
-    await this.run(() => this.agent.send(text, { tools: this.tools }));
+    await this.post({ id: crypto.randomUUID(), role: "user", content: text });
   }
 
   /** Answers a call of a tool of this page's. */
   async answerCall(call: string, result: unknown): Promise<void> {
     const content = typeof result === "string" ? result : JSON.stringify(result);
-    await this.run(() => this.agent.send({ id: crypto.randomUUID(), role: "tool", toolCallId: call, content }, { tools: this.tools }));
+    await this.post({ id: crypto.randomUUID(), role: "tool", toolCallId: call, content });
+  }
+
+  /** Sends a message. One that the server does not take is not shown as if it had. */
+  private async post(message: Message & { content: string }): Promise<void> {
+    if (this.posting) return;
+    await this.run(() => this.agent.send(message, { tools: this.tools }));
+    if (this.begun) return;
+    this.agent.setMessages(this.agent.messages.filter((m) => m.id !== message.id));
+    this.drawNow();
+    if (message.role !== "user") return;
+    this.unsent = { id: message.id, text: message.content };
+    if (this.draft.value === "") this.draft.value = message.content;
+  }
+
+  /** What seemed unsent was there, and only the answer was lost. */
+  private found(messages: readonly Message[]): void {
+    if (!messages.some((m) => m.id === this.unsent?.id)) return;
+    if (this.draft.value === this.unsent!.text) this.draft.value = "";
+    this.unsent = undefined;
   }
 
   /** Answers all that waits for a decision. */
@@ -232,24 +284,34 @@ export class Conversation {
     return outcome;
   }
 
-  private async make(patch: Operation[], base?: string): Promise<EditOutcome> {
-    const own: OwnEdit = { paths: patch.map((op) => op.path) };
-    this.own.push(own);
+  private async make(patch: Operation[], base = this.drawn): Promise<EditOutcome> {
+    const own = this.own.begin(patch.map((op) => op.path));
+    this.fresh = false;
     try {
       const outcome = await this.agent.edit(patch, base);
+      this.settled(own, outcome.status === "applied" ? outcome.position : undefined);
       if (outcome.status === "applied") {
-        own.until = sequence(outcome.position);
-        this.fresh = false;
-        if (outcome.merged) this.notice("info", "Somebody else changed the state meanwhile. Both changes were kept.");
+        // The answer may come before the change: who did something sees it when it is said to be done.
+        await this.agent.reached(outcome.position);
+        this.drawNow();
+        if (outcome.merged && base !== undefined && this.others > sequence(base)) this.notice("info", "Somebody else changed the state meanwhile. Both changes were kept.");
         this.onChange();
-      } else {
-        this.own.splice(this.own.indexOf(own), 1);
       }
       return outcome;
     } catch (e) {
-      this.own.splice(this.own.indexOf(own), 1);
+      this.settled(own);
       throw e;
     }
+  }
+
+  /** An edit is made up to a position, or without one not made. */
+  private settled(own: OwnEdit, position?: string): void {
+    const wrong = this.own.settle(own, position);
+    for (const { n, from, to } of wrong) {
+      this.marking = this.marking.givenTo("viewer", from, to);
+      this.others = Math.max(this.others, n);
+    }
+    if (wrong.length > 0) this.draw();
   }
 
   /** A click takes a value away; another one brings it back. */
@@ -259,11 +321,12 @@ export class Conversation {
       () => false,
     );
     const removal: Removal = { path, value, made };
+    const name = place(path, this.state.value);
     // Before the answer: the change may be seen earlier, and be wanted back by then.
     this.removed.value = [...this.removed.value.slice(-99), removal];
     void made.then((is) => {
       if (!is) this.forget(removal);
-      else if (this.removed.value.includes(removal)) removal.notice = this.notice("info", `${place(path, this.state.value)} is removed.`, { label: "Bring it back", run: () => void this.bringBack(removal) });
+      else if (this.removed.value.includes(removal)) removal.notice = this.notice("info", `${name} is removed.`, { label: "Bring it back", run: () => void this.bringBack(removal) });
     });
   }
 
@@ -291,20 +354,20 @@ export class Conversation {
   }
 
   async undo(): Promise<void> {
-    const own: OwnEdit = { paths: [""] };
-    this.own.push(own);
+    const own = this.own.begin([""]);
     try {
       const outcome = await this.agent.undo();
+      this.settled(own, outcome.status === "undone" ? outcome.position : undefined);
       if (outcome.status === "undone") {
-        own.until = sequence(outcome.position);
+        await this.agent.reached(outcome.position);
+        this.drawNow();
         const kept = outcome.conflicts.map((c) => c.path);
         this.notice("info", kept.length === 0 ? "The agent's last change is undone." : `The agent's last change is undone, except ${list(kept)}: changed since, and kept.`);
       } else {
-        this.own.splice(this.own.indexOf(own), 1);
         this.notice("info", sentence(outcome.reason));
       }
     } catch (e) {
-      this.own.splice(this.own.indexOf(own), 1);
+      this.settled(own);
       this.fail("The change could not be undone", e);
     }
   }
@@ -324,6 +387,8 @@ export class Conversation {
   private async run(start: () => Promise<unknown>): Promise<void> {
     if (this.posting) return;
     this.posting = true;
+    this.begun = false;
+    this.finished = false;
     this.fresh = false;
     this.failure.value = null;
     this.running.value = "mine";
@@ -338,17 +403,25 @@ export class Conversation {
       this.onChange();
       void this.settle();
     }
-    this.callsOfThePage();
+    if (this.finished && !this.closed) this.callsOfThePage();
   }
 
   private event(event: BaseEvent, state: unknown): void {
     if (this.later) this.later.push([event, Date.now()]);
     else this.timeline.add(event, Date.now());
     const mark = markOf(event);
-    const e = event as BaseEvent & { runId?: string; delta?: Operation[]; snapshot?: unknown; message?: string; code?: string; outcome?: { type: string } };
+    const e = event as BaseEvent & { runId?: string; delta?: Operation[]; snapshot?: unknown; message?: string; code?: string; outcome?: { type: string }; input?: { messages?: Message[] }; messages?: Message[] };
+    const { n: from } = this.marking;
+    let guess: OwnEdit | undefined;
+    let changed: Who = "you";
     switch (event.type) {
       case EventType.RUN_STARTED:
+        this.begun = true;
+        this.finished = false;
+        this.found(e.input?.messages ?? []);
         if (isAgentRun(event)) {
+          this.turns++;
+          this.opening = this.posting;
           this.running.value = this.posting ? "mine" : "theirs";
           this.failure.value = null;
           this.spoken.value = "The agent is working.";
@@ -358,18 +431,28 @@ export class Conversation {
       case EventType.STATE_SNAPSHOT: {
         const list = changes(state, e.snapshot);
         const paths = list.map((c) => c.path);
-        this.marking = this.marking.replaced(list, this.whose(mark?.by, paths, mark?.position), mark?.predicted);
+        const [who, own] = this.whose(mark?.by, paths, mark?.position);
+        guess = own;
+        changed = who;
+        this.opening = false;
+        this.marking = this.marking.replaced(list, who, mark?.predicted);
         if (mark?.predicted) this.predict(paths);
         else if (mark?.by === "agent") this.predicted.value = [];
         break;
       }
       case EventType.STATE_DELTA: {
         const paths = e.delta!.map((op) => op.path);
-        this.marking = this.marking.patched(e.delta!, state, this.whose(mark?.by, paths, mark?.position), mark?.predicted);
+        const [who, own] = this.whose(mark?.by, paths, mark?.position);
+        guess = own;
+        changed = who;
+        this.marking = this.marking.patched(e.delta!, state, who, mark?.predicted);
         if (mark?.predicted) this.predict(paths);
         else this.predicted.value = this.predicted.value.filter((p) => !paths.some((q) => within(p, q)));
         break;
       }
+      case EventType.MESSAGES_SNAPSHOT:
+        this.found(e.messages ?? []);
+        break;
       case EventType.RUN_ERROR:
         this.ended();
         if (e.code === "abort") break;
@@ -377,15 +460,22 @@ export class Conversation {
         this.spoken.value = "The agent could not finish.";
         break;
       case EventType.RUN_FINISHED:
+        this.finished = e.outcome === undefined || e.outcome.type === "success";
         this.ended();
         if (e.outcome?.type === "interrupt") this.spoken.value = "The agent waits for your decision.";
         else if (e.outcome?.type !== "cancelled") this.spoken.value = this.lastWords();
         break;
     }
+    if (mark?.position !== undefined && this.marking.n > from) {
+      const n = sequence(mark.position);
+      guess?.taken.push({ n, from, to: this.marking.n });
+      if (changed !== "you") this.others = Math.max(this.others, n);
+    }
     this.draw();
   }
 
   private ended(): void {
+    this.turns++;
     const agents = this.running.value !== "no";
     // Before anything of the end is drawn: what is asked shows whose change it is.
     if (agents && !this.later) this.lookBack();
@@ -406,8 +496,15 @@ export class Conversation {
       return;
     }
     // Which places are of the proposal, only the server knows for sure.
+    const { turns } = this;
     const got = await this.agent.peek().catch(() => null);
-    if (got && got.activeRun === null) this.predicted.value = got.predicted;
+    // Not where a run has begun since: what was a proposal may be decided.
+    if (got && got.activeRun === null && turns === this.turns && this.running.value === "no") {
+      this.predicted.value = got.predicted;
+      // The official client takes a question for open until a run ends well.
+      this.agent.pendingInterrupts = got.interrupts;
+      this.drawNow();
+    }
   }
 
   private predict(paths: string[]): void {
@@ -416,15 +513,14 @@ export class Conversation {
     if (more.length > 0) this.predicted.value = [...known.filter((q) => !more.some((p) => within(q, p))), ...new Set(more)];
   }
 
-  private whose(by: string | undefined, paths: string[], position: string | undefined): Who {
-    if (by === "agent" || by === undefined) return "agent";
-    if (by === "system") return "system";
-    if (this.posting) return "you";
-    const n = position === undefined ? 0 : sequence(position);
-    const mine = this.own.findIndex((own) =>
-      own.until === undefined ? own.paths.some((p) => paths.some((q) => within(p, q) || within(q, p))) : n <= own.until && n >= own.until - 3,
-    );
-    return mine >= 0 ? "you" : "viewer";
+  /** Whose change it is, and where that is a guess, which edit it was taken for: its answer tells. */
+  private whose(by: string | undefined, paths: string[], position: string | undefined): [Who, OwnEdit?] {
+    if (by === "agent" || by === undefined) return ["agent"];
+    if (by === "system") return ["system"];
+    // What a run of this page's begins with is what was posted with it.
+    if (this.opening) return ["you"];
+    const made = this.own.made(paths, position);
+    return made === false ? ["viewer"] : made === true ? ["you"] : ["you", made];
   }
 
   /** Draws soon, and once for all that comes until then. */
@@ -440,6 +536,7 @@ export class Conversation {
     clearTimeout(this.timer);
     this.timer = 0;
     const { agent } = this;
+    this.drawn = agent.position;
     this.shared = share(this.shared, agent.state);
     batch(() => {
       this.messages.value = agent.messages;
@@ -480,7 +577,7 @@ export class Conversation {
     return id;
   }
 
-  private fail(title: string, error: unknown): void {
+  fail(title: string, error: unknown): void {
     const e = error as LockstepError;
     const busy = e.status === 409 ? "Another run is active on this thread. Wait for it to end, or stop it." : undefined;
     this.failure.value = { title, text: busy ?? e.problems?.map((p) => p.message).join(" ") ?? String(e.message ?? error) };
@@ -490,10 +587,6 @@ export class Conversation {
 /** Reports whether an event starts a run of the agent, and not an edit or what a new viewer is shown. */
 export function isAgentRun(event: BaseEvent): boolean {
   return event.type === EventType.RUN_STARTED && !/^(edit|attach)-/.test((event as BaseEvent & { runId: string }).runId);
-}
-
-function sequence(position: string): number {
-  return Number(position.slice(position.lastIndexOf("-") + 1));
 }
 
 function list(paths: string[]): string {

@@ -61,6 +61,11 @@ export class Marks {
     return new Marks(map, n);
   }
 
+  /** With the marks behind one and up to another one as somebody else's. */
+  givenTo(who: Who, from: number, to: number): Marks {
+    return new Marks(new Map([...this.map].map(([path, mark]) => [path, mark.n > from && mark.n <= to ? { ...mark, who } : mark])), this.n);
+  }
+
   /** After more changes than anybody looks at one by one. */
   private flooded(paths: readonly string[], who: Who): Marks {
     const n = this.n + 1;

@@ -6,7 +6,7 @@ import { Icon } from "./icons";
 
 /** Where one writes, with what one could write. */
 export function Composer({ conversation }: { conversation: Conversation }) {
-  const text = useSignal("");
+  const text = conversation.draft;
   const field = useRef<HTMLTextAreaElement>(null);
   const running = conversation.running.value;
   const waiting = conversation.approvals.value;
@@ -90,11 +90,12 @@ export function Composer({ conversation }: { conversation: Conversation }) {
             }}
           />
           {running !== "no" ? (
-            <button class="button round stop" type="button" aria-label="Stop the agent" onClick={() => conversation.stop()}>
+            // Two buttons, though one stands where the other was: a click that begins on one does not end on the other.
+            <button key="stop" class="button round stop" type="button" aria-label="Stop the agent" onClick={() => conversation.stop()}>
               <Icon name="stop" />
             </button>
           ) : (
-            <button class="button round primary" type="submit" aria-label="Send" disabled={text.value.trim() === "" || blocked}>
+            <button key="send" class="button round primary" type="submit" aria-label="Send" disabled={text.value.trim() === "" || blocked}>
               <Icon name="send" />
             </button>
           )}

@@ -20,6 +20,7 @@ interface EditorProps {
 
 /** A field in the place of a value. Enter saves, Escape leaves it as it was. */
 export function Editor({ context, path, value, name, op, done, left }: EditorProps) {
+  const box = useRef<HTMLSpanElement>(null);
   const field = useRef<HTMLTextAreaElement>(null);
   const draft = useSignal(value === null || value === undefined ? "" : String(value));
   const was = useRef(draft.value);
@@ -28,6 +29,7 @@ export function Editor({ context, path, value, name, op, done, left }: EditorPro
   const trouble = useSignal<Trouble | null>(null);
   // Taking the field away blurs it, and a blur saves: once is enough.
   const over = useRef(false);
+  const saving = useSignal(false);
   useEffect(() => {
     field.current!.focus();
     field.current!.select();
@@ -50,12 +52,18 @@ export function Editor({ context, path, value, name, op, done, left }: EditorPro
       return;
     }
     over.current = true;
-    trouble.value = await attempt(context.edit!, [{ op, path, value: parsed }], on, path);
-    if (trouble.value === null) how();
-    else over.current = false;
+    saving.value = true;
+    const found = await attempt(context.edit!, [{ op, path, value: parsed }], on, path);
+    saving.value = false;
+    // Who went somewhere else meanwhile is not called back.
+    const here = box.current?.contains(document.activeElement) ?? false;
+    trouble.value = found;
+    if (found) over.current = false;
+    else if (here) how();
+    else left();
   };
   return (
-    <span class="editor">
+    <span ref={box} class="editor">
       <textarea
         ref={field}
         class="input"
@@ -63,6 +71,7 @@ export function Editor({ context, path, value, name, op, done, left }: EditorPro
         dir="auto"
         aria-label={name}
         aria-invalid={trouble.value !== null}
+        readOnly={saving.value}
         value={draft.value}
         onInput={(e) => {
           draft.value = e.currentTarget.value;
@@ -79,7 +88,7 @@ export function Editor({ context, path, value, name, op, done, left }: EditorPro
         }}
         onBlur={(e) => {
           // To a button that answers the trouble: not away from the edit.
-          if (trouble.value === null && !(e.relatedTarget as Element | null)?.closest(".editor")) void save(base.current, left);
+          if (trouble.value === null && !box.current?.contains(e.relatedTarget as Node | null)) void save(base.current, left);
         }}
       />
       {trouble.value === null ? (
@@ -165,16 +174,20 @@ export function AddMember({ context, path, taken, names, added, left }: AddMembe
   const name = useSignal(names[0] ?? "");
   const text = useSignal("");
   const trouble = useSignal<Trouble | null>(null);
+  const saving = useRef(false);
   const field = useRef<HTMLInputElement>(null);
   useEffect(() => field.current?.focus(), []);
   const save = async (event: SubmitEvent) => {
     event.preventDefault();
+    if (saving.current) return; // it may be there already: it is its own
     if (taken.includes(name.value)) {
       trouble.value = { kind: "refused", text: `There is a value called ${name.value} already.` };
       return;
     }
     const at = below(path, name.value);
+    saving.current = true;
     trouble.value = await attempt(context.edit!, [{ op: "add", path: at, value: loose(text.value) }], context.position(), at);
+    saving.current = false;
     if (trouble.value === null) added(at);
   };
   return (

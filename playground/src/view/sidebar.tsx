@@ -3,7 +3,7 @@ import { useEffect, useRef } from "preact/hooks";
 import type { Conversation } from "../model/conversation";
 import { go } from "../model/place";
 import { nameOf } from "../model/suggestions";
-import { agentList } from "./app";
+import { agentList, conversation as shown } from "./app";
 import { Icon, Logo } from "./icons";
 import { isDark, toggle } from "./theme";
 import { threads } from "./threads";
@@ -63,13 +63,21 @@ export function Sidebar({ conversation, open }: { conversation: Conversation; op
 }
 
 function ThreadList({ conversation, to }: { conversation: Conversation; to(thread: string): void }) {
-  const { agent } = conversation;
+  const { agent, info } = conversation;
   const list = threads.list.value;
   const remove = async (thread: string) => {
     if (!confirm("Forget this thread, with its messages and its state? This cannot be undone.")) return;
-    await agent.deleteThread(thread);
-    if (thread === agent.threadId) to("");
-    else await threads.refresh(agent);
+    try {
+      await agent.deleteThread(thread);
+    } catch (e) {
+      conversation.fail("The thread could not be forgotten", e);
+      return;
+    }
+    // Whoever has gone to another one meanwhile stays there.
+    const now = shown.peek();
+    if (now?.info !== info) return;
+    if (thread === now.agent.threadId) to("");
+    else await threads.refresh(now.agent);
   };
   if (list.length === 0) return <p class="empty-list">Conversations with this agent will be listed here.</p>;
   return (

@@ -29,7 +29,7 @@ export function StatePanel({ conversation }: { conversation: Conversation }) {
       predicted,
       fixed,
       writing: running,
-      position: () => conversation.agent.position,
+      position: () => conversation.position,
       edit: (patch, base) => conversation.edit(patch, base),
       ...(restorable && { restore: () => void conversation.bringBack() }),
       reveal: conversation.reveal,

@@ -7,6 +7,8 @@ class Threads {
   readonly next = signal<string | null>(null);
   private of = "";
   private asked = 0;
+  /** More of it is on its way. */
+  private going = false;
 
   async refresh(agent: LockstepAgent): Promise<void> {
     if (this.of !== agent.url) this.list.value = [];
@@ -23,9 +25,19 @@ class Threads {
   }
 
   async more(agent: LockstepAgent): Promise<void> {
-    const page = await agent.threads(this.next.value);
-    this.list.value = [...this.list.value, ...page.threads];
-    this.next.value = page.next;
+    if (this.going) return;
+    this.going = true;
+    const n = this.asked;
+    try {
+      const page = await agent.threads(this.next.value);
+      if (n !== this.asked) return; // the list has begun anew, or is another agent's
+      this.list.value = [...this.list.value, ...page.threads];
+      this.next.value = page.next;
+    } catch {
+      // The button is still there.
+    } finally {
+      this.going = false;
+    }
   }
 }
 

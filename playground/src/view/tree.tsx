@@ -102,7 +102,7 @@ function useFocus(tree: TreeState, root: { current: HTMLDivElement | null }): vo
       if (item || !(mine || free)) wanted.value = null;
       if (item && (mine || free)) item.focus();
     }
-    if (editing.value !== null && !itemOf(box, editing.value)) editing.value = null;
+    if (!editing.value.every((p) => itemOf(box, p))) editing.value = editing.value.filter((p) => itemOf(box, p));
     if (free && held.current && document.activeElement === activeElement) heir(box, current.value, before.current)?.focus({ preventScroll: true });
     // Tab finds the tree even where its last item is gone.
     else if (!itemOf(box, current.value)) current.value = itemsOf(box)[0]?.dataset.path ?? "";
@@ -241,8 +241,8 @@ const longestText = 20_000;
 
 /** A value that has no inside, or the field in its place. A click begins to change it. */
 function Scalar({ tree, context, path, value, name }: { tree: TreeState; context: TreeContext; path: string; value: unknown; name: string }) {
-  const editing = useComputed(() => tree.editing.value === path).value;
-  if (editing && context.edit) return <Editor context={context} path={path} value={value} name={name} done={() => tree.done(path)} left={() => (tree.editing.value = null)} op="replace" />;
+  const editing = useComputed(() => tree.editing.value.includes(path)).value;
+  if (editing && context.edit) return <Editor context={context} path={path} value={value} name={name} done={() => tree.done(path)} left={() => tree.left(path)} op="replace" />;
   const editable = tree.editable(path);
   const begin = editable ? () => tree.change(path) : undefined;
   if (typeof value === "boolean") {
@@ -384,8 +384,8 @@ function Trouble({ tree, path }: { tree: TreeState; path: string }) {
 
 /** The form for one more of what a place holds. */
 function Adder({ tree, context, path, value }: { tree: TreeState; context: TreeContext; path: string; value: Doc | unknown[] }) {
-  const added = (at: string) => tree.done(at);
-  const left = () => tree.done(path);
-  if (Array.isArray(value)) return <AddItem context={context} path={path} list={value} added={added} left={left} />;
+  const added = (at: string) => tree.added(path, at);
+  const left = () => tree.added(path, path);
+  if (Array.isArray(value)) return <AddItem context={context} path={path} list={value} added={added} left={() => tree.added(path, null)} />;
   return isObject(value) ? <AddMember context={context} path={path} taken={Object.keys(value)} names={[]} added={added} left={left} /> : null;
 }

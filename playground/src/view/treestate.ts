@@ -33,8 +33,8 @@ export class TreeState {
   context: TreeContext;
   /** The item that Tab comes to. */
   readonly current = signal("");
-  /** The place whose value is being edited. */
-  readonly editing = signal<string | null>(null);
+  /** The places whose values are being edited: more than one where one is still being saved, or was refused. */
+  readonly editing = signal<readonly string[]>([]);
   /** The place to which something is being added. */
   readonly adding = signal<string | null>(null);
   /** What became of the last thing that was tried without an editor. */
@@ -43,6 +43,8 @@ export class TreeState {
   readonly wanted = signal<string | null>(null);
   private readonly opened = new Map<string, Signal<boolean>>();
   private readonly limits = new Map<string, Signal<number>>();
+  /** What is under way, with the position it was asked at. */
+  private readonly asked = new Set<string>();
   private planned: { doc: unknown; open: ReadonlySet<string> } | null = null;
 
   constructor(context: TreeContext) {
@@ -103,7 +105,7 @@ export class TreeState {
     if (hasInside(value) || !this.editable(path)) return;
     this.trouble.value = null;
     if (typeof value === "boolean") void this.send(path, { op: "replace", path, value: !value });
-    else this.editing.value = path;
+    else if (!this.editing.value.includes(path)) this.editing.value = [...this.editing.value, path];
   }
 
   /** Begins to add to a place, or beside a value. */
@@ -119,16 +121,38 @@ export class TreeState {
     if (this.removable(path)) void this.send(path, { op: "remove", path });
   }
 
-  /** Ends what is being done, and gives the focus back to where it was done. */
+  /** Ends the edit of a place, and gives the focus back to it. */
   done(path: string): void {
-    this.editing.value = null;
+    this.left(path);
+    this.want(path);
+  }
+
+  /** Ends the edit of a place, and of no other: its answer may come when the person is at the next. */
+  left(path: string): void {
+    this.editing.value = this.editing.value.filter((p) => p !== path);
+  }
+
+  /** Ends adding to a place, and gives the focus to `path`: what was added, or the place itself; null: to none. */
+  added(to: string, path: string | null): void {
+    if (this.adding.value !== to) return; // the person is at something else
     this.adding.value = null;
-    this.wanted.value = path;
+    if (path !== null) this.want(path);
+  }
+
+  /** Gives the focus to an item, unless the person writes somewhere else. */
+  private want(path: string): void {
+    if (this.editing.value.length === 0) this.wanted.value = path;
   }
 
   private async send(path: string, op: Parameters<Send>[0][number]): Promise<void> {
+    const base = this.context.position();
+    // The same once more on what is still shown is no second wish.
+    const key = `${base} ${JSON.stringify(op)}`;
+    if (this.asked.has(key)) return;
+    this.asked.add(key);
     this.trouble.value = null;
-    const trouble = await attempt(this.context.edit!, [op], this.context.position(), path);
+    const trouble = await attempt(this.context.edit!, [op], base, path);
+    this.asked.delete(key);
     if (trouble) this.trouble.value = { path, trouble };
   }
 }
