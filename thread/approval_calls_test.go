@@ -3,6 +3,7 @@ package thread_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -130,8 +131,9 @@ func TestT5Edited(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			write := records("write", "document:string")
-			s := newStage(t, inMemory(), asking(), []tool.Tool{write}, proposes("c1", "new"), says("Done."))
+			s := newStage(t, inMemory(), asking(), []tool.Tool{write}, proposes("c1", "new"), says("Done."), says("Next."))
 			s.say("write")
+			s.prompt()
 			done := s.answer(c.payload)
 			done.wants(t, "success")
 			want := `{"document":"` + c.want + `"}`
@@ -139,6 +141,29 @@ func TestT5Edited(t *testing.T) {
 			s.shows(want, want)
 			if first := all[*agui.StateSnapshot](done)[0]; first.Snapshot.String() != want {
 				t.Errorf("the first snapshot shows %s", first.Snapshot)
+			}
+			// The model, this client and those that come later read the call as it ran.
+			call := "write(" + want + ")"
+			if got := s.prompt(); !strings.Contains(got, want) || want != `{"document":"new"}` && strings.Contains(got, `{"document":"new"}`) {
+				t.Errorf("the model was told:\n%s", got)
+			}
+			for i, when := range []string{"now", "after a reload"} {
+				if i > 0 {
+					s.reload()
+				}
+				var said []string
+				for _, m := range s.client.Messages() {
+					for _, c := range m.ToolCalls {
+						said = append(said, c.Function.Name+"("+c.Function.Arguments+")")
+					}
+				}
+				if !slices.Equal(said, []string{call}) {
+					t.Errorf("%s the client has the calls %v, want %s", when, said, call)
+				}
+			}
+			s.say("and now")
+			if got := s.prompt(); !strings.Contains(got, want) {
+				t.Errorf("later the model was told:\n%s", got)
 			}
 		})
 	}

@@ -184,7 +184,7 @@ func TestConfirmChanges(t *testing.T) {
 						t.Errorf("a second result of %s", r.ToolCallID)
 					}
 				}
-				if done.count(agui.TypeMessagesSnapshot) != 1 {
+				if n := done.count(agui.TypeMessagesSnapshot); n != 1 && !(n == 2 && name == "edited") { // the call as it ran, and its result
 					t.Error(done.types())
 				}
 				if got := s.confirms(); len(got) != 0 {

@@ -264,6 +264,45 @@ func (r *resumed) apply(s *state.Session) (lost []jsondoc.Pointer) {
 	return lost
 }
 
+// rewrite is a conversation in which approved calls have the arguments that they
+// run with: what the model, and who comes later, reads beside the result. ok is
+// false where nobody changed any.
+func (r *resumed) rewrite(messages []agui.Message) (out []agui.Message, ok bool) {
+	edited := map[string]string{}
+	for _, d := range r.decided {
+		if d.Approved && d.Proposal.Call != "" && !d.Arguments.IsAbsent() {
+			edited[d.Proposal.Call] = d.Arguments.String()
+		}
+	}
+	if len(edited) == 0 {
+		return nil, false
+	}
+	out = slices.Clone(messages)
+	for i, m := range out {
+		if !slices.ContainsFunc(m.ToolCalls, func(c agui.ToolCall) bool { return edited[c.ID] != "" }) {
+			continue
+		}
+		out[i].ToolCalls = slices.Clone(m.ToolCalls)
+		for n, c := range m.ToolCalls {
+			if text, is := edited[c.ID]; is {
+				out[i].ToolCalls[n].Function.Arguments = text
+			}
+		}
+	}
+	return out, true
+}
+
+// resultsOf are the tool messages that some drafts make.
+func resultsOf(drafts []draft) []agui.Message {
+	var out []agui.Message
+	for _, d := range drafts {
+		if r, ok := d.event.(*agui.ToolCallResult); ok {
+			out = append(out, agui.Message{ID: r.MessageID, Role: agui.RoleTool, ToolCallID: r.ToolCallID, Content: r.Content})
+		}
+	}
+	return out
+}
+
 // prompt is a conversation as the agent is to read it: without the calls by
 // which older front ends were asked, without the stand-ins of results that are
 // made now, and with the answers to agent code's questions at its end.

@@ -156,6 +156,9 @@ func (t *Thread) begin(f *fold, key string, req Request) (*driver, []draft, erro
 	}
 	if news.branch != nil {
 		drafts = append(drafts, draft{run: key, mark: system, event: &agui.MessagesSnapshot{Messages: slices.Concat(news.branch, news.fresh)}})
+	} else if all, ok := answers.rewrite(f.messages()); ok {
+		all = slices.Concat(all, news.fresh, resultsOf(settled))
+		drafts = append(drafts, draft{run: key, mark: system, event: &agui.MessagesSnapshot{Messages: all}})
 	}
 	if !news.news() && len(answers.decided) == 0 {
 		if all := f.messages(); len(all) > 0 {
