@@ -416,7 +416,8 @@ func TestRunLimit(t *testing.T) {
 	})
 }
 
-// Closing the process ends its runs with a terminal event and takes no new ones.
+// Closing the process ends its runs with a terminal event and takes no new ones;
+// viewers read to the end, and are not waited for.
 func TestClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSetup(t, state.Config{}, thread.Options{})
@@ -426,7 +427,32 @@ func TestClose(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		idle := s.open("idle")
+		defer idle.Close()
+		seen := make(chan []agui.Event, 2)
+		for _, of := range []*thread.Thread{th, idle} {
+			go func() {
+				var got []agui.Event
+				for p, err := range of.Follow(t.Context(), thread.Position{Epoch: of.Snapshot().Position.Epoch}) {
+					if errors.Is(err, thread.ErrClosed) {
+						break
+					}
+					if err != nil {
+						t.Error(err)
+						break
+					}
+					if p.Event != nil {
+						got = append(got, p.Event)
+					}
+				}
+				seen <- got
+			}()
+		}
+		synctest.Wait()
 		s.close()
+		if a, b := types(<-seen), types(<-seen); a+b != "RUN_STARTED RUN_FINISHED" {
+			t.Errorf("viewers saw %q and %q", a, b)
+		}
 		if got := types(s.events(r)); got != "RUN_STARTED RUN_FINISHED" {
 			t.Error(got)
 		}

@@ -106,11 +106,11 @@ var ErrTooOld = errors.New("thread: what follows the position was compacted")
 // Follow yields the entries behind a position, then new ones as they come,
 // until the reader stops or ctx is done, whose error ends it; or the thread is
 // forgotten (ErrForgotten), or what comes next was compacted (ErrTooOld), or the
-// store failed for good. A reader that is slow reads later; it
-// holds nobody up (T6).
+// store failed for good, or everything was read and the Threads is closed
+// (ErrClosed). A reader that is slow reads later; it holds nobody up (T6).
 func (t *Thread) Follow(ctx context.Context, after Position) iter.Seq2[*Published, error] {
 	return func(yield func(*Published, error) bool) {
-		seq := after.Seq
+		seq, over := after.Seq, false
 		for {
 			t.mu.Lock()
 			if seq == 0 && after.Epoch == t.unborn {
@@ -168,8 +168,14 @@ func (t *Thread) Follow(ctx context.Context, after Position) iter.Seq2[*Publishe
 				yield(nil, broken)
 				return
 			}
+			if over {
+				yield(nil, ErrClosed)
+				return
+			}
 			select {
 			case <-grown:
+			case <-t.threads.base.Done():
+				over = true // once what the runs ended with is read
 			case <-ctx.Done():
 				yield(nil, context.Cause(ctx))
 				return
