@@ -1,9 +1,12 @@
 package state
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 
 	"github.com/lockstep-go/lockstep/jsondoc"
 )
@@ -24,7 +27,9 @@ const (
 	ReadOnly
 	// ServerOnly never leaves the server and cannot be probed. It names
 	// members of objects, not single items of arrays: an item that is not
-	// there for some readers would give every index two meanings.
+	// there for some readers would give every index two meanings. A pattern of
+	// items is refused where the schema or the initial state shows the array;
+	// where only a state has one, the whole array stays on the server.
 	ServerOnly
 )
 
@@ -45,11 +50,11 @@ func newAccess(a Access) (access, error) {
 	for _, pattern := range slices.Sorted(maps.Keys(a)) {
 		p, err := jsondoc.ParsePointer(pattern)
 		if err != nil || p == "" {
-			return out, fmt.Errorf("state: Config.Access: %q is not a JSON Pointer below the root, such as /secrets or /users/*/token", pattern)
+			return out, &AccessError{pattern, fmt.Sprintf("%q is not a JSON Pointer below the root, such as /secrets or /users/*/token", pattern)}
 		}
 		level := a[pattern]
 		if level > ServerOnly {
-			return out, fmt.Errorf("state: Config.Access[%q]: unknown level %d", pattern, level)
+			return out, &AccessError{pattern, fmt.Sprintf("unknown level %d", level)}
 		}
 		n := out.root
 		for _, token := range p.Tokens() {
@@ -100,6 +105,111 @@ func level(rules []*rule) AccessLevel {
 	return l
 }
 
+// concealed reports whether a member of an object does not leave the server: it is
+// server-only, or an array whose items are.
+func concealed(member jsondoc.Value, rules []*rule) bool {
+	return level(rules) == ServerOnly || unshowable(member, rules)
+}
+
+func unshowable(v jsondoc.Value, rules []*rule) bool {
+	if v.Kind() != jsondoc.KindArray || len(rules) == 0 {
+		return false
+	}
+	for _, r := range rules {
+		if r.items() {
+			return true
+		}
+	}
+	for i, item := range v.Items() {
+		if unshowable(item, below(rules, itoa(i))) {
+			return true
+		}
+	}
+	return false
+}
+
+// items reports whether a rule makes items server-only where its place is an
+// array, be it an empty one.
+func (r *rule) items() bool {
+	if r.any != nil && r.any.level == ServerOnly {
+		return true
+	}
+	for token, n := range r.members {
+		if _, err := strconv.ParseUint(token, 10, 32); n.level == ServerOnly && (err == nil || token == "-") {
+			return true
+		}
+	}
+	return false
+}
+
+// AccessError says which of Config.Access's patterns cannot be.
+type AccessError struct{ Pattern, Reason string }
+
+func (e *AccessError) Error() string {
+	return fmt.Sprintf("state: Config.Access[%q]: %s", e.Pattern, e.Reason)
+}
+
+// checkItems refuses patterns that make single items of an array server-only.
+func (a Access) checkItems(schema, initial jsondoc.Value) error {
+	var list func(s, v jsondoc.Value, r *rule, at jsondoc.Pointer) jsondoc.Pointer
+	list = func(s, v jsondoc.Value, r *rule, at jsondoc.Pointer) jsondoc.Pointer {
+		items, isList := s.Get("items")
+		if (isList || v.Kind() == jsondoc.KindArray) && r.items() {
+			return cmp.Or(at, "/")
+		}
+		properties, _ := s.Get("properties")
+		for _, token := range slices.Sorted(maps.Keys(r.members)) {
+			inner, _ := properties.Get(token)
+			if inner.IsAbsent() && isList {
+				inner = items
+			}
+			value, _ := v.At(jsondoc.Path(token))
+			if found := list(inner, value, r.members[token], at.Child(token)); found != "" {
+				return found
+			}
+		}
+		if r.any == nil {
+			return ""
+		}
+		more, _ := s.Get("additionalProperties")
+		inside := []jsondoc.Value{items, more}
+		for _, p := range properties.Members() {
+			inside = append(inside, p)
+		}
+		for _, inner := range inside {
+			if found := list(inner, jsondoc.Value{}, r.any, at.Child("*")); found != "" {
+				return found
+			}
+		}
+		var values []jsondoc.Value
+		for _, m := range v.Members() {
+			values = append(values, m)
+		}
+		for _, item := range v.Items() {
+			values = append(values, item)
+		}
+		for _, value := range values {
+			if found := list(jsondoc.Value{}, value, r.any, at.Child("*")); found != "" {
+				return found
+			}
+		}
+		return ""
+	}
+	for _, pattern := range slices.Sorted(maps.Keys(a)) {
+		if a[pattern] != ServerOnly {
+			continue
+		}
+		one, err := newAccess(Access{pattern: ServerOnly})
+		if err != nil {
+			return err
+		}
+		if at := list(schema, initial, one.root, ""); at != "" {
+			return &AccessError{pattern, fmt.Sprintf("%s is a list, and single items cannot be server-only; name the list, or a member of its items such as %s/*/token", at, at)}
+		}
+	}
+	return nil
+}
+
 // Visible is what clients may see of a state. It shares structure with the
 // state; without server-only places it is the state.
 func (m *Model) Visible(state jsondoc.Value) jsondoc.Value {
@@ -118,7 +228,7 @@ func hide(v jsondoc.Value, rules []*rule) jsondoc.Value {
 		out := v
 		for name, member := range v.Members() {
 			at := below(rules, name)
-			if level(at) == ServerOnly {
+			if concealed(member, at) {
 				out = out.Without(name)
 			} else if shown := hide(member, at); !jsondoc.Same(shown, member) {
 				out = out.With(name, shown)
@@ -161,10 +271,11 @@ func (m *Model) ShownResult(tool, text string) string {
 	}
 	shown := jsondoc.Patch{}
 	for _, op := range p {
-		if m.Hidden(op.Path) || op.From != "" && m.Hidden(op.From) {
+		rules := m.rulesAt(op.Path)
+		if m.hiddenOp(op) || unshowable(op.Value, rules) {
 			continue
 		}
-		op.Value = hide(op.Value, m.rulesAt(op.Path))
+		op.Value = hide(op.Value, rules)
 		shown = append(shown, op)
 	}
 	return shown.String()
@@ -246,8 +357,17 @@ func protect(old, now jsondoc.Value, rules []*rule, at jsondoc.Pointer, touched 
 			if i < old.Len() {
 				kept = protect(old.Item(i), item, below(rules, itoa(i)), at.Index(i), touched)
 			}
+			if i >= old.Len() && level(below(rules, itoa(i))) == ReadOnly {
+				*touched = append(*touched, at.Index(i))
+				changed = true
+				continue
+			}
 			changed = changed || !jsondoc.Same(kept, item)
 			items = append(items, kept)
+		}
+		for i := now.Len(); i < old.Len() && level(below(rules, itoa(i))) == ReadOnly; i++ {
+			*touched = append(*touched, at.Index(i))
+			items, changed = append(items, old.Item(i)), true
 		}
 		if changed {
 			return jsondoc.Array(items...)
@@ -265,6 +385,51 @@ func (m *Model) Hidden(at jsondoc.Pointer) bool {
 		}
 	}
 	return false
+}
+
+func (m *Model) hiddenOp(op jsondoc.Operation) bool {
+	return m.Hidden(op.Path) || op.From != "" && m.Hidden(op.From)
+}
+
+// maxOperations is how many operations a patch of an agent's or a tool's may have.
+const maxOperations = 1000
+
+func limited(p jsondoc.Patch) error {
+	if len(p) > maxOperations {
+		return fmt.Errorf("the patch has %d operations; %d is the most", len(p), maxOperations)
+	}
+	return nil
+}
+
+// apply applies a patch of the server's own. Operations on server-only places
+// count; all others keep, like every change, the server-only members of what they
+// replace. An error says nothing about places that clients do not see: it is a
+// tool's result, and they get it.
+func (m *Model) apply(before jsondoc.Value, p jsondoc.Patch) (jsondoc.Value, error) {
+	state := before
+	for done := 0; done < len(p); {
+		n := done
+		for n < len(p) && !(m.access.hides && m.hiddenOp(p[n])) {
+			n++
+		}
+		if n > done {
+			visible, err := p[done:n].Apply(orEmpty(m.Visible(state)), clientRules)
+			if failed := (*jsondoc.PatchError)(nil); errors.As(err, &failed) && failed.Index >= 0 {
+				failed.Index += done
+			}
+			if err != nil {
+				return before, err
+			}
+			state, done = m.restore(state, visible), n
+			continue
+		}
+		next, err := p[n:n+1].Apply(orEmpty(state), clientRules)
+		if err != nil {
+			return before, fmt.Errorf("operation %d does not apply", n)
+		}
+		state, done = next, n+1
+	}
+	return state, nil
 }
 
 // PublicSchema is the schema as clients get it, without server-only members. It
@@ -297,7 +462,7 @@ func hideInSchema(s jsondoc.Value, rules []*rule) jsondoc.Value {
 		required, _ := out.Get("required")
 		for name, p := range props.Members() {
 			at := below(rules, name)
-			if level(at) == ServerOnly {
+			if _, list := p.Get("items"); level(at) == ServerOnly || list && slices.ContainsFunc(at, (*rule).items) {
 				shown = shown.Without(name)
 				required = without(required, name)
 			} else {

@@ -51,7 +51,7 @@ func (d disguise) hide(v jsondoc.Value, rules []*rule) jsondoc.Value {
 	case jsondoc.KindObject:
 		members := make([]jsondoc.Member, 0, v.Len())
 		for name, member := range v.Members() {
-			if at := below(rules, name); level(at) == ServerOnly {
+			if at := below(rules, name); concealed(member, at) {
 				own := name
 				name = strangeName + strconv.Itoa(len(d.names)) + "-"
 				d.names[name] = own

@@ -194,6 +194,13 @@ func NewModel(cfg Config) (*Model, error) {
 	if m.access, err = newAccess(cfg.Access); err != nil {
 		return nil, err
 	}
+	var shape jsondoc.Value
+	if cfg.Schema != nil {
+		shape = cfg.Schema.Document()
+	}
+	if err = cfg.Access.checkItems(shape, m.initial); err != nil {
+		return nil, err
+	}
 	if m.rules, err = newRules(cfg.Rules); err != nil {
 		return nil, err
 	}

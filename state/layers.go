@@ -192,11 +192,10 @@ func (s *Session) commit(c *call, r Returned, state jsondoc.Value) (jsondoc.Valu
 		after = ch.on(after)
 	}
 	if res, ok := AsResult(r.Value); ok {
-		visible, err := res.change(s.m.Visible(after))
-		if err != nil {
+		var err error
+		if after, err = s.m.resulted(after, res); err != nil {
 			return state, nil, err
 		}
-		after = s.m.restore(after, visible)
 	}
 	if err := s.m.Check(state, after); err != nil {
 		return state, nil, fmt.Errorf("the state would break its schema: %w", err)
@@ -301,8 +300,12 @@ func (m mapped) returned(r Returned) Returned {
 // result itself leaves it.
 func (s *Session) mapResult(c *call, r Returned) (mapped, error) {
 	var out mapped
-	if own, ok := AsResult(r.Value); ok {
+	own, isResult := AsResult(r.Value)
+	if isResult {
 		out.touches = own.State != nil || len(own.Delta) > 0
+		if err := limited(own.Delta); err != nil {
+			return out, fmt.Errorf("the result's Delta: %w", err)
+		}
 	}
 	tool := c.tool
 	if tool == "" {
@@ -317,17 +320,31 @@ func (s *Session) mapResult(c *call, r Returned) (mapped, error) {
 	if err != nil {
 		return out, err
 	}
-	visible := orEmpty(s.m.Visible(after))
-	next := visible
+	var patch jsondoc.Patch
 	value, parseErr := jsondoc.ParseString(r.Text)
 	if ok1 {
 		if parseErr != nil {
 			return out, fmt.Errorf("the result of %s is mapped to state and is no JSON: %w", tool, parseErr)
 		}
+		if states.delta {
+			if patch, err = jsondoc.PatchFrom(value); err != nil {
+				return out, fmt.Errorf("the result is not an RFC 6902 patch: %w", err)
+			}
+			if err = limited(patch); err == nil {
+				after, err = s.m.apply(after, patch)
+			}
+			if err != nil {
+				return out, fmt.Errorf("the result's patch does not apply to the state: %w", err)
+			}
+		}
+		out.touches, out.delta = true, states.delta
+	}
+	visible := orEmpty(s.m.Visible(after))
+	next := visible
+	if ok1 && !states.delta {
 		if next, err = states.state(visible, value); err != nil {
 			return out, err
 		}
-		out.touches, out.delta = true, states.delta
 	}
 	if ok2 {
 		if parseErr != nil {
@@ -347,13 +364,8 @@ func (s *Session) mapResult(c *call, r Returned) (mapped, error) {
 	if out.touches {
 		// As a difference to the state that the result leaves, so that an edit
 		// which comes in between is kept.
-		p := jsondoc.Diff(visible, next, nil)
-		if own, ok := AsResult(r.Value); ok {
-			own.Delta = append(own.Delta[:len(own.Delta):len(own.Delta)], p...)
-			out.value = own
-		} else {
-			out.value = Result{Delta: p}
-		}
+		own.Delta = slices.Concat(own.Delta, patch, jsondoc.Diff(visible, next, nil))
+		out.value = own
 	}
 	return out, nil
 }

@@ -53,28 +53,27 @@ func (r Result) display() string {
 	return v.String()
 }
 
-// change is the state that a result makes of the visible state.
-func (r Result) change(visible jsondoc.Value) (jsondoc.Value, error) {
-	if r.State != nil || len(r.Delta) > 0 {
-		visible = orEmpty(visible)
-	}
+// resulted is the state that a result makes of one.
+func (m *Model) resulted(state jsondoc.Value, r Result) (jsondoc.Value, error) {
 	if r.State != nil {
 		members, err := jsondoc.From(r.State)
 		if err != nil {
-			return visible, fmt.Errorf("the result's State has no JSON form: %w", err)
+			return state, fmt.Errorf("the result's State has no JSON form: %w", err)
 		}
-		if visible, err = merged(visible, members); err != nil {
-			return visible, err
+		visible, err := merged(orEmpty(m.Visible(state)), members)
+		if err != nil {
+			return state, err
 		}
+		state = m.restore(state, visible)
 	}
 	if len(r.Delta) > 0 {
-		next, err := r.Delta.Apply(visible, clientRules)
+		next, err := m.apply(state, r.Delta)
 		if err != nil {
-			return visible, fmt.Errorf("the result's Delta does not apply to the state: %w", err)
+			return state, fmt.Errorf("the result's Delta does not apply to the state: %w", err)
 		}
-		visible = next
+		state = next
 	}
-	return visible, nil
+	return state, nil
 }
 
 // merged sets the members of an object.

@@ -17,7 +17,7 @@ type Rule struct {
 	call    func(*Mapping, ToolCall) ([]agui.Event, error)
 	result  func(*Mapping, ToolResult) ([]agui.Event, error)
 	state   func(visible, result jsondoc.Value) (jsondoc.Value, error)
-	delta   bool // the result's state event is the delta that state made
+	delta   bool // the result is a patch, and its state event a delta
 	content func(*Mapping, message.Content) ([]agui.Event, error)
 }
 
@@ -55,17 +55,7 @@ func MapResultAsStateSnapshot(tool string) Rule {
 // MapResultAsStateDelta applies the tool's result, an RFC 6902 patch, to the
 // state. The result's state event is STATE_DELTA then.
 func MapResultAsStateDelta(tool string) Rule {
-	return Rule{tool: tool, delta: true, state: func(visible, result jsondoc.Value) (jsondoc.Value, error) {
-		p, err := jsondoc.PatchFrom(result)
-		if err != nil {
-			return visible, fmt.Errorf("the result is not an RFC 6902 patch: %w", err)
-		}
-		next, err := p.Apply(visible, clientRules)
-		if err != nil {
-			return visible, fmt.Errorf("the result's patch does not apply to the state: %w", err)
-		}
-		return next, nil
-	}}
+	return Rule{tool: tool, delta: true}
 }
 
 // MapResultAsStateMerge sets the members of the tool's result, a JSON object, in
@@ -115,7 +105,7 @@ func newRules(list []Rule) (rules, error) {
 			r.calls[rule.tool] = rule
 		case rule.result != nil:
 			r.results[rule.tool] = rule
-		case rule.state != nil:
+		case rule.state != nil || rule.delta:
 			r.states[rule.tool] = rule
 		default:
 			return r, fmt.Errorf("state: Config.Rules[%d]: the mapper of %s is nil", i, rule.tool)
@@ -145,7 +135,10 @@ func sorted(visible jsondoc.Value, events []agui.Event) (next jsondoc.Value, oth
 		case *agui.StateSnapshot:
 			next = e.Snapshot
 		case *agui.StateDelta:
-			if next, err = e.Delta.Apply(next, clientRules); err != nil {
+			if err = limited(e.Delta); err == nil {
+				next, err = e.Delta.Apply(next, clientRules)
+			}
+			if err != nil {
 				return visible, nil, fmt.Errorf("a mapper's patch does not apply to the state: %w", err)
 			}
 		default:

@@ -423,16 +423,14 @@ func (s *Session) drop(c *call) {
 // clients see, a patch changes it. It is committed at once and stays. The error
 // says why it cannot be: a patch that does not apply, a broken schema.
 func (s *Session) Emitted(snapshot jsondoc.Value, delta jsondoc.Patch) (Step, error) {
+	if err := limited(delta); err != nil {
+		return Step{}, err
+	}
 	return s.commitNow(Mark{By: ByAgent}, !snapshot.IsAbsent(), func(state jsondoc.Value) (jsondoc.Value, error) {
-		visible := snapshot
 		if snapshot.IsAbsent() {
-			v, err := delta.Apply(orEmpty(s.m.Visible(state)), clientRules)
-			if err != nil {
-				return state, err
-			}
-			visible = v
+			return s.m.apply(state, delta)
 		}
-		return s.m.restore(state, visible), nil
+		return s.m.restore(state, snapshot), nil
 	})
 }
 

@@ -266,7 +266,10 @@ func (d *document) agent(at jsondoc.Pointer, name string, v jsondoc.Value) Agent
 	if d.wrong(at) {
 		return a
 	}
-	if _, err := state.NewModel(a.State); err != nil {
+	_, err := state.NewModel(a.State)
+	if place := (*state.AccessError)(nil); errors.As(err, &place) {
+		d.fault(at.Child("state_access").Child(place.Pattern), "%s", place.Reason)
+	} else if err != nil {
 		d.fault(at, "%s", reason(err))
 	}
 	return a
@@ -389,8 +392,8 @@ func (d *document) state(at jsondoc.Pointer, v jsondoc.Value, c *state.Config) {
 	case inject.Kind() == jsondoc.KindString:
 		c.Inject.Mode = state.InjectAll
 	case inject.Kind() == jsondoc.KindBool && inject.Bool():
-		c.Inject.Mode = state.InjectAuto
-	case inject.Kind() == jsondoc.KindBool:
+		c.Inject.Mode = state.InjectAlways
+	case inject.Kind() == jsondoc.KindBool, c.Schema == nil && len(c.Predict) == 0:
 		c.Inject.Mode = state.InjectNever
 	}
 	access, _ := v.Get("state_access")

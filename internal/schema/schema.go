@@ -7,6 +7,7 @@ package schema
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -281,7 +282,36 @@ func (s *Schema) Initial() jsondoc.Value {
 			out = out.With(name, v)
 		}
 	}
-	return out
+	return s.pruned(out)
+}
+
+// pruned is a document without the members that break the schema: what is made up
+// must not be what nobody could post. A member that is missing stays missing.
+func (s *Schema) pruned(doc jsondoc.Value) jsondoc.Value {
+	for {
+		var broken *Error
+		if !errors.As(s.Validate(doc), &broken) {
+			return doc
+		}
+		before := doc
+		for _, v := range broken.Violations {
+			if _, there := doc.At(v.Path); there && v.Path != "" {
+				doc = removed(doc, v.Path.Tokens())
+			}
+		}
+		if jsondoc.Same(doc, before) {
+			return doc
+		}
+	}
+}
+
+// removed is a document without a place: a member, or the list that an item is of.
+func removed(doc jsondoc.Value, path []string) jsondoc.Value {
+	inner, _ := doc.Get(path[0])
+	if len(path) == 1 || inner.Kind() != jsondoc.KindObject {
+		return doc.Without(path[0])
+	}
+	return doc.With(path[0], removed(inner, path[1:]))
 }
 
 const maxInitialDepth = 32

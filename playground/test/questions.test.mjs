@@ -56,6 +56,7 @@ describe("questions", { concurrency: 3 }, () => {
     await card.getByRole("button", { name: "Send" }).click();
     const want = { name: "Ann Lee", email: "ann@example.com", guests: 2, from: "2027-03-04", room: "Double", breakfast: true, address: { street: "1 Main Street", city: "Oslo" }, wishes: ["A quiet room", "Tea"], companions: [{ name: "Bo", age: 7.5 }] };
     await page.answer("To booking you said");
+    await page.idle(); // to the last word
     const said = await page.locator(".message.assistant").last().innerText();
     assert.deepEqual(JSON.parse(/said (.*)\.$/.exec(said.trim())[1]), want);
     await card.waitFor({ state: "detached" });
