@@ -50,23 +50,31 @@ test("task_planner: two members of the state from two tools", async () => {
   assert.ok(Object.keys(client.agent.state.preferences).length > 0);
 });
 
-test("recipe_structured: structured state that grows, then a summary", async () => {
-  const recipe = { title: "", cuisine: "", ingredients: [], steps: [], prep_time_minutes: 0, cook_time_minutes: 0, skill_level: "" };
-  const client = official(server.url + "/recipe_structured", { initialState: { recipe } });
-  const run = await turn(client, "A pasta dish, please");
+test("recipe_structured: a client without state gets structured state that grows, then a summary", async () => {
+  const client = official(server.url + "/recipe_structured");
+  const run = await turn(client, "I want to make a classic Italian pasta carbonara");
   const states = clean(run);
   assert.ok(run.types.filter((t) => t === "STATE_DELTA").length > 3, "the state grows");
   assert.ok(!run.types.some((t) => t.startsWith("TOOL_CALL")));
-  const final = client.agent.state.recipe;
+  const final = structuredClone(client.agent.state.recipe);
+  assert.deepEqual(Object.keys(final), ["title", "cuisine", "ingredients", "steps", "prep_time_minutes", "cook_time_minutes", "skill_level"]);
   assert.ok(final.title.length > 0 && final.ingredients.length > 0 && final.steps.length > 0);
   assert.deepEqual(states.at(-1).recipe, final);
-  const said = run.events.filter((e) => e.type === "TEXT_MESSAGE_CONTENT").map((e) => e.delta).join("");
-  assert.ok(said.length > 0 && !said.includes("{"), `the state's text is withheld, the summary is not: ${said}`);
+  const text = run.types.indexOf("TEXT_MESSAGE_START");
+  assert.ok(run.types.lastIndexOf("STATE_SNAPSHOT") < text && run.types.indexOf("STATE_DELTA") < run.types.lastIndexOf("STATE_SNAPSHOT"), "the snapshot is between the phases");
+  const said = (r) => r.events.filter((e) => e.type === "TEXT_MESSAGE_CONTENT").map((e) => e.delta).join("");
+  assert.ok(said(run).length > 0 && !said(run).includes("{"), `the state's text is withheld, the summary is not: ${said(run)}`);
 
-  const plain = official(server.url + "/recipe_structured");
-  const chat = await turn(plain, "Hi");
-  clean(chat);
-  assert.ok(!chat.types.includes("STATE_DELTA"), "no state from the client: an ordinary chat");
+  const question = await turn(client, "How long does it take?");
+  clean(question);
+  assert.deepEqual(client.agent.state.recipe, final, "a question changes nothing");
+  assert.match(said(question), /35 minutes/);
+});
+
+test("recipe_structured: a part of the state is enough", async () => {
+  const client = official(server.url + "/recipe_structured", { initialState: { recipe: { title: "Lentil soup" } } });
+  clean(await turn(client, "Hi"));
+  assert.equal(client.agent.state.recipe.title, "Lentil soup");
 });
 
 test("backend_tool_rendering: the server's tool answers", async () => {

@@ -18,24 +18,29 @@ type TwoPhaseOptions struct {
 	Description string // of the response format
 	Ask         string // asks for the new state
 	Summarize   string // asks for the summary
+	Unchanged   string // asks for an answer instead, where the new state is the old one
 	Failed      string // what the user reads where the model's state is not usable
 }
 
 const (
 	askState  = "Answer with the new state only, as one JSON object of the required form. Keep everything of the current state that is not to change."
 	askWords  = "Say in at most two sentences what changed in the state. Do not show JSON."
+	askReply  = "The state did not change. Answer the user from it in at most two sentences. Do not show JSON."
 	badFormat = "I could not write the new state in the right form, so everything stays as it was."
 )
 
 // TwoPhase is a middleware for models that write state as structured output
 // instead of calling a tool. The model is asked twice: for the new state, in
-// the form of T's schema, and for a short summary. The text of the first answer
-// is withheld; it is streamed as predicted state while it is written, and what
-// it names is committed when it is whole and fits (STATE_SNAPSHOT). Calls that
-// the model makes in between pass through.
+// the form of T's schema, and for a short summary, or for an answer where the
+// state is the one that was there. The text of the first answer is withheld; it
+// is streamed as predicted state while it is written, and what it names is
+// committed when it is whole and fits (STATE_SNAPSHOT). Calls that the model
+// makes in between pass through.
 //
-// Where the thread has no state and the client posted none, or {}, the agent is
-// run as it is: nobody asked for state.
+// Where there is no state to work on, the agent is run as it is: the thread has
+// none, or {}, and the client posted none, or {}. What a thread begins with
+// counts, so an agent with an initial state, its own ([Config].Initial) or its
+// schema's, is asked twice from the first message on, whatever the client posts.
 func TwoPhase[T any](o *TwoPhaseOptions) agent.Middleware {
 	return TwoPhaseSchema(SchemaFor[T](), o)
 }
@@ -46,7 +51,7 @@ func TwoPhaseSchema(s *Schema, o *TwoPhaseOptions) agent.Middleware {
 	if o != nil {
 		t.o = *o
 	}
-	for text, standard := range map[*string]string{&t.o.Name: "state", &t.o.Ask: askState, &t.o.Summarize: askWords, &t.o.Failed: badFormat} {
+	for text, standard := range map[*string]string{&t.o.Name: "state", &t.o.Ask: askState, &t.o.Summarize: askWords, &t.o.Unchanged: askReply, &t.o.Failed: badFormat} {
 		if *text == "" {
 			*text = standard
 		}
@@ -84,7 +89,18 @@ func (t *twoPhase) Run(next agent.RunFunc, ctx context.Context, messages []*mess
 		if !ok {
 			return
 		}
-		second := append(messages[:len(messages):len(messages)], message.NewAssistant(&message.TextContent{Text: answer}), message.NewSystem(t.o.Summarize))
+		written, err := h.Value()
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		// The model is shown the new state only. It cannot tell by itself that
+		// this is the old one, and would make up a change.
+		ask := t.o.Summarize
+		if jsondoc.Equal(current, written) {
+			ask = t.o.Unchanged
+		}
+		second := append(messages[:len(messages):len(messages)], message.NewAssistant(&message.TextContent{Text: answer}), message.NewSystem(ask))
 		for u, err := range next(ctx, second, opts...) {
 			if !yield(u, err) {
 				return

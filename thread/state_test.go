@@ -493,17 +493,18 @@ func TestTwoPhase(t *testing.T) {
 		text                 string
 		grows                bool
 	}{
-		"new state": {old, `{"recipe":{"title":"Stew with beans","steps":["boil","fry"]}}`, `{"recipe":{"title":"Stew with beans","steps":["boil","fry"]},"page":1}`, "It is a stew now.", true},
-		"no state":  {`{}`, "Just words.", `{}`, "Just words.", false},
-		"bad JSON":  {old, `{"recipe":{"title":"Ste`, old, "I could not write the new state in the right form, so everything stays as it was.", true},
-		"bad form":  {old, `{"recipe":{"title":5,"steps":[]}}`, old, "I could not write the new state in the right form, so everything stays as it was.", true},
+		"new state":  {old, `{"recipe":{"title":"Stew with beans","steps":["boil","fry"]}}`, `{"recipe":{"title":"Stew with beans","steps":["boil","fry"]},"page":1}`, "It is a stew now.", true},
+		"no state":   {`{}`, "Just words.", `{}`, "Just words.", false},
+		"same state": {old, old, old, "It is a soup.", true},
+		"bad JSON":   {old, `{"recipe":{"title":"Ste`, old, "I could not write the new state in the right form, so everything stays as it was.", true},
+		"bad form":   {old, `{"recipe":{"title":5,"steps":[]}}`, old, "I could not write the new state in the right form, so everything stays as it was.", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSetup(t, cfg, thread.Options{})
 			defer s.close()
 			th := s.open("t")
 			defer th.Close()
-			m := agenttest.New(agenttest.Turn(agenttest.Text(c.answer)), agenttest.Turn(agenttest.Text("It is a stew now.")))
+			m := agenttest.New(agenttest.Turn(agenttest.Text(c.answer)), agenttest.Turn(agenttest.Text(c.text)))
 			m.Chunk = 5
 			a := m.Agent(agent.Config{Middlewares: []agent.Middleware{state.TwoPhase[recipe](nil)}})
 			in := input("r", user("u", "A stew, please"))
@@ -532,6 +533,14 @@ func TestTwoPhase(t *testing.T) {
 			}
 			if doc, _, _ := th.Doc(); !jsondoc.Equal(doc.State, jsondoc.MustParse(c.want)) || !jsondoc.Equal(doc.View, doc.State) {
 				t.Errorf("state %s, view %s, want %s", doc.State, doc.View, c.want)
+			}
+			if prompts := m.Prompts(); len(prompts) == 2 {
+				asked := strings.Contains(prompts[1].Text(), "did not change")
+				if asked != (name == "same state") {
+					t.Errorf("the second prompt says that nothing changed: %t\n%s", asked, prompts[1].Text())
+				}
+			} else if name == "new state" || name == "same state" {
+				t.Errorf("the model was asked %d times", len(prompts))
 			}
 			if name == "new state" {
 				if p := m.Prompts()[0].Text(); strings.Count(p, state.StateBlock) != 1 {

@@ -52,15 +52,11 @@ func demoServer(t *testing.T) string {
 // state is sent back (W1, W2).
 func TestVerifyDemoAgents(t *testing.T) {
 	url := demoServer(t)
-	const structured = `{"recipe":{"title":"","cuisine":"","ingredients":[],"steps":[],"prep_time_minutes":0,"cook_time_minutes":0,"skill_level":""}}`
 	for _, a := range demo.Agents() {
 		for _, path := range a.Paths {
 			args := []string{
 				"verify", url + path, "--message", "Make me a carbonara", "--message", "Give me a plan to make brownies",
 				"--message", "Weather in Paris", "--message", "With less salt, please",
-			}
-			if strings.Contains(path, "structured") {
-				args = append(args, "--state", structured)
 			}
 			var out, errs bytes.Buffer
 			if code := run(t.Context(), args, std{strings.NewReader(""), &out, &errs}); code != 0 || out.Len() > 0 || strings.Count(errs.String(), "RUN_FINISHED") != 4 {

@@ -20,10 +20,21 @@ type RecipeResponse struct {
 	} `json:"recipe"`
 }
 
-// StructuredState has no initial members: without state from the client the
-// agent is an ordinary chat.
+// StructuredState begins with an empty recipe, so that there is a state to work
+// on from the first message. The model has to give every member of a recipe; a
+// page may post some of them, because an initial state fills in whole top-level
+// members and nothing inside the recipe.
 func StructuredState() state.Config {
-	return state.Config{Schema: state.SchemaFor[RecipeResponse](), Initial: jsondoc.Object()}
+	whole := state.SchemaFor[RecipeResponse]()
+	lenient, err := jsondoc.Patch{{Op: "remove", Path: jsondoc.Path("properties", "recipe", "required")}}.Apply(whole.Document(), nil)
+	if err != nil {
+		panic(err) // the type is part of this program
+	}
+	schema, err := state.NewSchema(lenient)
+	if err != nil {
+		panic(err)
+	}
+	return state.Config{Schema: schema, Initial: whole.Initial()}
 }
 
 func structuredAgent() agent.Config {

@@ -49,10 +49,24 @@ func recipe(v *view) []act {
 		}
 		return []act{writeRecipe(v, tool, changed)}
 	}
-	if v.asked("recipe", "make", "cook", "bake", "prepare", "dish", "create", "write", "want to eat", "dinner", "lunch", "carbonara", "pasta") && !question(v) {
+	if wantsRecipe(v) {
 		return []act{writeRecipe(v, tool, dish(dishName(v)).value())}
 	}
 	return recipeAnswer(v, current)
+}
+
+// dishWords are what people name who want something to eat.
+var dishWords = []string{
+	"recipe", "make", "cook", "bake", "prepare", "dish", "create", "write", "want to eat", "breakfast", "lunch", "dinner", "something with",
+	"carbonara", "pasta", "spaghetti", "soup", "stew", "salad", "cake", "brownies", "curry", "pancakes",
+}
+
+// wantsRecipe reports whether the user asks for a new recipe.
+func wantsRecipe(v *view) bool {
+	if question(v) || v.asked("make it", "make this", "make that") { // what is there is meant
+		return false
+	}
+	return v.asked(dishWords...)
 }
 
 // writeRecipe calls the tool: the recipe is its argument "recipe", unless its schema
@@ -117,15 +131,19 @@ func recipeAnswer(v *view, r jsondoc.Value) []act {
 	if r.Kind() != jsondoc.KindObject || !question(v) {
 		return nil
 	}
-	time, _ := r.Get("cooking_time")
-	skill, _ := r.Get("skill_level")
-	steps, _ := r.Get("instructions")
+	if blank(r) {
+		return say("There is no recipe yet. Tell me what you would like to cook.")
+	}
+	skill, cuisine := at(r, "skill_level").Str(), at(r, "cuisine").Str()
+	steps, _ := r.Get(stepsMember(r))
 	switch {
-	case v.asked("how long", "time"):
-		return say("%s takes about %s.", titleOf(r), time.Str())
-	case v.asked("difficult", "hard", "skill", "level"):
-		return say("%s is for the level %s.", titleOf(r), skill.Str())
-	case v.asked("step", "steps", "instructions"):
+	case v.asked("how long", "time", "minutes") && howLong(r) != "":
+		return say("%s takes about %s.", titleOf(r), howLong(r))
+	case v.asked("difficult", "hard", "skill", "level") && skill != "":
+		return say("%s is for the level %s.", titleOf(r), skill)
+	case v.asked("cuisine", "kitchen") && cuisine != "":
+		return say("The cuisine of %s: %s.", titleOf(r), cuisine)
+	case v.asked("step", "steps", "instructions") && v.draft.IsAbsent(): // a summary has two sentences at most
 		var b strings.Builder
 		fmt.Fprintf(&b, "%s has %d steps:\n", titleOf(r), steps.Len())
 		for i, s := range steps.Items() {
@@ -134,38 +152,6 @@ func recipeAnswer(v *view, r jsondoc.Value) []act {
 		return say("%s", b.String())
 	}
 	return say("%s", describe(r))
-}
-
-func describe(r jsondoc.Value) string {
-	ingredients, _ := r.Get("ingredients")
-	steps, ok := r.Get("instructions")
-	if !ok {
-		steps, _ = r.Get("steps")
-	}
-	return fmt.Sprintf("%s has %s and %s.", titleOf(r), counted(ingredients.Len(), "ingredient"), counted(steps.Len(), "step"))
-}
-
-func counted(n int, what string) string {
-	if n != 1 {
-		what += "s"
-	}
-	return fmt.Sprintf("%d %s", n, what)
-}
-
-func titleOf(r jsondoc.Value) string {
-	if t, _ := r.Get("title"); t.Str() != "" {
-		return t.Str()
-	}
-	return "the recipe"
-}
-
-// label is an ingredient's name; some states have plain strings.
-func label(i jsondoc.Value) string {
-	if i.Kind() == jsondoc.KindString {
-		return i.Str()
-	}
-	name, _ := i.Get("name")
-	return name.Str()
 }
 
 // preferences are what a recipe can be made, by the words people use.
@@ -236,18 +222,12 @@ func changeOf(v *view) *change {
 	return nil
 }
 
-// list returns a member's items, none if it is no array.
-func list(r jsondoc.Value, name string) []jsondoc.Value {
-	v, _ := r.Get(name)
-	var items []jsondoc.Value
-	for _, i := range v.Items() {
-		items = append(items, i)
-	}
-	return items
-}
-
-// withPreference adds a special preference, once.
+// withPreference adds a special preference, once. A recipe that has no place for it
+// gets it into its title.
 func withPreference(r jsondoc.Value, name string) jsondoc.Value {
+	if _, ok := r.Get("special_preferences"); !ok && stepsMember(r) == "steps" {
+		return withTitle(r, name)
+	}
 	have := list(r, "special_preferences")
 	for _, p := range have {
 		if strings.EqualFold(p.Str(), name) {
@@ -255,6 +235,15 @@ func withPreference(r jsondoc.Value, name string) jsondoc.Value {
 		}
 	}
 	return r.With("special_preferences", jsondoc.Array(append(have, jsondoc.String(name))...))
+}
+
+// withTitle puts a word before the recipe's title, once.
+func withTitle(r jsondoc.Value, word string) jsondoc.Value {
+	t := at(r, "title").Str()
+	if t == "" || containsWord(strings.ToLower(t), strings.ToLower(word)) {
+		return r
+	}
+	return r.With("title", jsondoc.String(word+" "+t))
 }
 
 func hasIngredient(r jsondoc.Value, name string) bool {
@@ -269,11 +258,16 @@ func hasIngredient(r jsondoc.Value, name string) bool {
 // withIngredients adds those that are not there yet.
 func withIngredients(r jsondoc.Value, more ...ingredient) jsondoc.Value {
 	have := list(r, "ingredients")
-	added := false
+	added, asText := false, plain(r)
 	for _, m := range more {
-		if m.name != "" && !hasIngredient(r, m.name) {
-			have, added = append(have, m.value()), true
+		if m.name == "" || hasIngredient(r, m.name) {
+			continue
 		}
+		item := m.value()
+		if asText {
+			item = jsondoc.String(m.text())
+		}
+		have, added = append(have, item), true
 	}
 	if !added {
 		return r
@@ -282,7 +276,8 @@ func withIngredients(r jsondoc.Value, more ...ingredient) jsondoc.Value {
 }
 
 func withInstructions(r jsondoc.Value, more ...string) jsondoc.Value {
-	have := list(r, "instructions")
+	name := stepsMember(r)
+	have := list(r, name)
 	added := false
 next:
 	for _, m := range more {
@@ -296,7 +291,7 @@ next:
 	if !added {
 		return r
 	}
-	return r.With("instructions", jsondoc.Array(have...))
+	return r.With(name, jsondoc.Array(have...))
 }
 
 func preferred(r jsondoc.Value, name string, extra ingredient) jsondoc.Value {
@@ -331,13 +326,7 @@ func replaced(r jsondoc.Value, swaps []swap, preference string) jsondoc.Value {
 			r = r.With(name, jsondoc.Array(steps...))
 		}
 	}
-	if t, _ := r.Get("title"); t.Str() != "" && !containsWord(strings.ToLower(t.Str()), strings.ToLower(preference)) {
-		r = r.With("title", jsondoc.String(preference+" "+t.Str()))
-	}
-	if _, ok := r.Get("special_preferences"); !ok && len(list(r, "steps")) > 0 {
-		return r // the structured recipe has no place for it
-	}
-	return withPreference(r, preference)
+	return withPreference(withTitle(r, preference), preference)
 }
 
 func swapFor(swaps []swap, name string) (swap, bool) {
@@ -427,8 +416,11 @@ func improved(r jsondoc.Value) jsondoc.Value {
 		if jsondoc.Equal(better, r) {
 			continue
 		}
-		if skill, _ := r.Get("skill_level"); skill.Str() == "Beginner" {
+		switch at(r, "skill_level").Str() {
+		case "Beginner":
 			better = better.With("skill_level", jsondoc.String("Intermediate"))
+		case "beginner":
+			better = better.With("skill_level", jsondoc.String("intermediate"))
 		}
 		return better
 	}
@@ -500,7 +492,9 @@ func scaling(factor float64, done string) *change {
 		apply: func(r jsondoc.Value) jsondoc.Value {
 			have := list(r, "ingredients")
 			for i, in := range have {
-				if amount, ok := in.Get("amount"); ok {
+				if in.Kind() == jsondoc.KindString {
+					have[i] = jsondoc.String(scaled(in.Str(), factor))
+				} else if amount, ok := in.Get("amount"); ok {
 					have[i] = in.With("amount", jsondoc.String(scaled(amount.Str(), factor)))
 				}
 			}
@@ -543,18 +537,24 @@ func dishName(v *view) string {
 		}
 	}
 	name, ok := v.after("recipe for ", "recipe of ", "make me ", "cook me ", "i want to make ", "i want to cook ", "how to make ", "make ", "cook ", "bake ", "prepare ", "create ", "write ", "give me ", "want ")
-	if !ok {
-		return ""
+	if !ok && wantsRecipe(v) && !v.asked("the recipe", "a recipe", "this recipe") { // "A quick curry with chickpeas"
+		name, _, _ = strings.Cut(v.user, "\n")
+		name = strings.TrimRight(name, " .!,;")
+		name, _ = strings.CutSuffix(name, ", please")
 	}
 	for trimmed := true; trimmed; {
 		trimmed = false
-		for _, article := range []string{"a ", "an ", "the ", "some ", "me ", "classic ", "simple ", "new ", "recipe for "} {
+		for _, article := range []string{"a ", "an ", "the ", "some ", "me ", "classic ", "simple ", "quick ", "new ", "recipe for "} {
 			if rest, ok := strings.CutPrefix(strings.ToLower(name), article); ok {
 				name, trimmed = name[len(name)-len(rest):], true
 			}
 		}
 	}
 	name, _, _ = strings.Cut(name, " recipe")
+	name, _, _ = strings.Cut(name, " for ")
+	if rest, ok := strings.CutPrefix(strings.ToLower(name), "something with "); ok {
+		name = "dish with " + rest
+	}
 	if strings.EqualFold(name, "recipe") {
 		return ""
 	}

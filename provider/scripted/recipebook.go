@@ -22,6 +22,19 @@ func (i ingredient) value() jsondoc.Value {
 	return jsondoc.Object(text("icon", i.icon), text("name", i.name), text("amount", i.amount))
 }
 
+// text is the ingredient in one line, for recipes whose ingredients are texts.
+func (i ingredient) text() string {
+	amount, rest, _ := strings.Cut(i.amount, ", ")
+	if amount == "" || amount[0] < '0' || amount[0] > '9' { // "to taste"
+		amount, rest = "", i.amount
+	}
+	out := strings.TrimSpace(amount + " " + strings.ToLower(i.name))
+	if rest != "" {
+		out += ", " + rest
+	}
+	return out
+}
+
 // value is the recipe in the state's form. The title comes first, so that something
 // readable appears at once.
 func (d dishOf) value() jsondoc.Value {
@@ -89,6 +102,9 @@ var kinds = map[string]dishOf{
 	"cake": {time: "60+ min", skill: "Intermediate", cuisine: "Baking",
 		ingredients:  []ingredient{{"🌾", "All-purpose flour", "250 g"}, {"🧈", "Butter", "200 g, soft"}, {"🍚", "Sugar", "180 g"}, {"🥚", "Eggs", "4"}, {"🥛", "Milk", "80 ml"}, {"🧂", "Salt", "1 pinch"}},
 		instructions: []string{"Beat butter and sugar until pale, then add the eggs one by one.", "Fold in flour and salt, and the milk.", "Bake in a lined tin at 175 °C for 50 minutes.", "Let it cool in the tin before you turn it out."}},
+	"pancakes": {time: "30 min", skill: "Beginner", cuisine: "Baking",
+		ingredients:  []ingredient{{"🌾", "All-purpose flour", "200 g"}, {"🥛", "Milk", "300 ml"}, {"🥚", "Eggs", "2"}, {"🍚", "Sugar", "1 tbsp"}, {"🧈", "Butter", "30 g, for the pan"}, {"🧂", "Salt", "1 pinch"}},
+		instructions: []string{"Whisk flour, sugar and salt with the milk, then with the eggs.", "Let the batter rest for a quarter of an hour.", "Melt a little butter in a hot pan and pour in a ladle of batter.", "Turn the pancake once its edges come loose, and go on until the batter is used up."}},
 	"curry": {time: "45 min", skill: "Intermediate", cuisine: "Indian",
 		ingredients:  []ingredient{{"🧅", "Onions", "2"}, {"🫚", "Ginger", "1 thumb"}, {"🍅", "Tomatoes", "3"}, {"🥥", "Coconut milk", "400 ml"}, {"🌶️", "Curry powder", "2 tbsp"}, {"🫘", "Chickpeas", "2 cans"}, {"🧂", "Salt", "to taste"}},
 		instructions: []string{"Brown the onions, then add ginger and curry powder for a minute.", "Add tomatoes and coconut milk and let it bubble for ten minutes.", "Stir in the chickpeas and simmer until the sauce is thick."}},
@@ -113,7 +129,7 @@ func dish(topic string) dishOf {
 	}
 	d := otherDish
 	for _, k := range []struct{ word, kind string }{
-		{"soup", "soup"}, {"stew", "soup"}, {"salad", "salad"}, {"cake", "cake"}, {"brownie", "cake"}, {"cookie", "cake"}, {"muffin", "cake"}, {"bread", "cake"}, {"curry", "curry"},
+		{"soup", "soup"}, {"stew", "soup"}, {"salad", "salad"}, {"pancake", "pancakes"}, {"cake", "cake"}, {"brownie", "cake"}, {"cookie", "cake"}, {"muffin", "cake"}, {"bread", "cake"}, {"curry", "curry"}, {"chickpea", "curry"},
 	} {
 		if strings.Contains(lower, k.word) {
 			d = kinds[k.kind]
@@ -158,7 +174,7 @@ var meatless = []swap{
 
 var animalFree = append([]swap{
 	{[]string{"egg yolks", "egg yolk", "yolks", "eggs", "egg"}, "🥣", "Silken tofu"},
-	{[]string{"pecorino romano", "parmesan", "cheese", "pecorino", "feta"}, "🥜", "Cashew crumble"},
+	{[]string{"vegetarian hard cheese", "pecorino romano", "parmesan", "cheese", "pecorino", "feta"}, "🥜", "Cashew crumble"},
 	{[]string{"butter"}, "🧈", "Plant butter"},
 	{[]string{"milk"}, "🥛", "Oat milk"},
 	{[]string{"cream"}, "🥥", "Coconut cream"},

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -401,28 +403,89 @@ func TestStructured(t *testing.T) {
 	}
 }
 
-// A structured recipe is changed where it stands.
-func TestStructuredChange(t *testing.T) {
-	doc := jsondoc.MustParse(`{"type":"object","properties":{"recipe":{"type":"object","properties":{"title":{"type":"string"},"ingredients":{"type":"array","items":{"type":"string"}},"steps":{"type":"array","items":{"type":"string"}},"prep_time_minutes":{"type":"integer"}},"required":["title","ingredients","steps","prep_time_minutes"],"additionalProperties":false}},"required":["recipe"]}`)
-	ask := func(prompt string) string {
-		a := scripted.NewAgent(scripted.AgentConfig{Options: scripted.Options{Pace: -1}})
-		response, err := a.Run(t.Context(), []*message.Message{
-			message.NewText(prompt),
-			message.NewSystem(fmt.Sprintf(stateText, `{"recipe":{"title":"Stew","ingredients":["500 g beef","2 carrots"],"steps":["Brown the beef.","Simmer."],"prep_time_minutes":17}}`)),
-		}, agent.WithResponseFormat(agent.ResponseFormat{Kind: "json", Schema: doc})).Collect()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return response.String()
-	}
-	if got, want := ask("Make it vegetarian"), `{"recipe":{"title":"Vegetarian Stew","ingredients":["500 g brown lentils","2 carrots"],"steps":["Brown the brown lentils.","Simmer."],"prep_time_minutes":17}}`; got != want {
-		t.Errorf("got %s", got)
-	}
-	if got, want := ask("How long does it take?"), `{"recipe":{"title":"Stew","ingredients":["500 g beef","2 carrots"],"steps":["Brown the beef.","Simmer."],"prep_time_minutes":17}}`; got != want {
-		t.Errorf("got %s", got)
-	}
-	if got := ask("I want to make a pasta carbonara"); !strings.Contains(got, "Carbonara") {
-		t.Errorf("got %s", got)
+// What is written as structured output is what was asked for, in the members that the
+// form has, and what was not asked for stays. The words after it are two sentences at
+// most, and true: where nothing changed they say so, or answer the question.
+func TestStructuredRecipe(t *testing.T) {
+	form := jsondoc.MustParse(`{"type":"object","properties":{"recipe":{"type":"object","properties":{"title":{"type":"string"},"cuisine":{"type":"string"},"ingredients":{"type":"array","items":{"type":"string"}},"steps":{"type":"array","items":{"type":"string"}},"prep_time_minutes":{"type":"integer"},"cook_time_minutes":{"type":"integer"},"skill_level":{"type":"string"}},"required":["title","cuisine","ingredients","steps","prep_time_minutes","cook_time_minutes","skill_level"]}},"required":["recipe"]}`)
+	const members = "title cuisine ingredients steps prep_time_minutes cook_time_minutes skill_level"
+	const empty = `{"recipe":{"title":"","cuisine":"","ingredients":[],"steps":[],"prep_time_minutes":0,"cook_time_minutes":0,"skill_level":""}}`
+	const stew = `{"recipe":{"title":"Stew","cuisine":"Home","ingredients":["500 g beef","2 carrots"],"steps":["Brown the beef.","Simmer."],"prep_time_minutes":17,"cook_time_minutes":60,"skill_level":"beginner"}}`
+	const better = `{"recipe":{"title":"Stew","cuisine":"Home","ingredients":["500 g beef","2 carrots","1 handful fresh parsley, chopped","lemon zest, of 1/2 lemon","2 cloves garlic, finely sliced"],` +
+		`"steps":["Brown the beef.","Simmer.","Taste, and balance with salt, pepper and a few drops of lemon.","Scatter parsley and lemon zest over it right before it goes to the table."],"prep_time_minutes":17,"cook_time_minutes":60,"skill_level":"intermediate"}}`
+	const best = `{"recipe":{"title":"Stew","cuisine":"Home","ingredients":["500 g beef","2 carrots","1 handful fresh parsley, chopped","lemon zest, of 1/2 lemon","2 cloves garlic, finely sliced","2 tbsp pine nuts, toasted","1 tbsp good olive oil, to finish"],` +
+		`"steps":["Brown the beef.","Simmer.","Taste, and balance with salt, pepper and a few drops of lemon.","Scatter parsley and lemon zest over it right before it goes to the table.","Toast the pine nuts in a dry pan until they smell sweet.","Finish with a thread of good olive oil and the pine nuts."],"prep_time_minutes":17,"cook_time_minutes":60,"skill_level":"intermediate"}}`
+	for _, c := range []struct {
+		prompt, state string
+		want          string // the whole answer, or a part of it
+		says          string
+	}{
+		{"I want to make a classic Italian pasta carbonara", empty, `"title":"Classic Pasta Carbonara","cuisine":"Italian","ingredients":["400 g spaghetti (pasta)","180 g guanciale","5 egg yolks","90 g pecorino romano, finely grated","2 tsp black pepper, freshly ground","salt, for the water"]`, "Here's your recipe! Classic Pasta Carbonara has 6 ingredients and 8 steps."},
+		{"I want to make a pasta carbonara", stew, `"title":"Classic Pasta Carbonara"`, "Here's your recipe!"},
+		{"A quick curry with chickpeas", empty, `"title":"Curry With Chickpeas","cuisine":"Indian"`, "Here's your recipe!"},
+		{"Something with chickpeas", empty, `2 cans chickpeas`, "Here's your recipe!"},
+		{"Pancakes for a Sunday morning", empty, `"title":"Pancakes"`, "Here's your recipe!"},
+		{"A vegetarian carbonara", empty, `"180 g smoked mushrooms"`, "vegetarian"},
+		{"Improve the recipe", stew, better, "I added herbs"},
+		{"Improve the recipe", better, best, "I added"},
+		{"Improve the recipe", best, best, "no more ideas"},
+		{"Make it vegetarian", stew, `{"recipe":{"title":"Vegetarian Stew","cuisine":"Home","ingredients":["500 g brown lentils","2 carrots"],"steps":["Brown the brown lentils.","Simmer."],"prep_time_minutes":17,"cook_time_minutes":60,"skill_level":"beginner"}}`, "I made the recipe vegetarian"},
+		{"Make it vegetarian", `{"recipe":{"title":"Leeks","ingredients":["2 leeks"],"cook_time_minutes":9}}`, `{"recipe":{"title":"Vegetarian Leeks","ingredients":["2 leeks"],"cook_time_minutes":9,"cuisine":"","steps":[],"prep_time_minutes":0,"skill_level":""}}`, "I made the recipe vegetarian"},
+		{"Double it", stew, `"ingredients":["1000 g beef","4 carrots"]`, "doubled"},
+		{"Add 2 cloves of garlic", stew, `"ingredients":["500 g beef","2 carrots","2 cloves garlic"]`, "added"},
+		{"Add carrots", stew, stew, "in the recipe already"},
+		{"Make it spicy", stew, `"title":"Spicy Stew","cuisine":"Home","ingredients":["500 g beef","2 carrots","1 tsp chili flakes"]`, "preference"},
+		{"Remove the carrots", stew, `"ingredients":["500 g beef"]`, "took it out"},
+		{"How long does it take?", stew, stew, "Stew takes about 77 minutes: 17 to prepare and 60 to cook."},
+		{"How hard is it?", stew, stew, "level beginner"},
+		{"What are the steps?", stew, stew, "2 steps"},
+		{"Give me all the ingredients", stew, stew, "- 500 g beef"},
+		{"How long does it take?", empty, empty, "There is no recipe yet."},
+		{"Hi", empty, empty, "Hello!"},
+		{"Thank you!", stew, stew, "You are welcome!"},
+		{"Colourless green ideas sleep furiously", stew, stew, "I am a scripted model and have no rule for that"},
+		{"Make it tastier", stew, stew, "no rule"},
+		{"Fill in the recipe", `{"recipe":{"title":"Lentil soup"}}`, `"title":"Lentil Soup"`, "Here's your recipe!"},
+	} {
+		t.Run(c.prompt, func(t *testing.T) {
+			a := scripted.NewAgent(scripted.AgentConfig{Options: scripted.Options{Pace: -1}})
+			prompt := func(state string, more ...*message.Message) []*message.Message {
+				return append(append(ask(c.prompt), message.NewSystem(fmt.Sprintf(stateText, state))), more...)
+			}
+			response, err := a.Run(t.Context(), prompt(c.state), agent.WithResponseFormat(agent.ResponseFormat{Kind: "json", Schema: form})).Collect()
+			if err != nil {
+				t.Fatal(err)
+			}
+			written := response.String()
+			got := jsondoc.MustParse(written)
+			if !strings.Contains(written, c.want) {
+				t.Errorf("got  %s\nwant %s", written, c.want)
+			}
+			recipe, _ := got.Get("recipe")
+			for name := range recipe.Members() {
+				if !slices.Contains(strings.Fields(members), name) {
+					t.Errorf("the form has no %q: %s", name, written)
+				}
+			}
+			if s, err := schema.Compile(form); err != nil || s.Validate(got) != nil || strings.Contains(written, "example") {
+				t.Errorf("%v, %v: %s", err, s.Validate(got), written)
+			}
+			second := "Say what changed."
+			if jsondoc.Equal(got, jsondoc.MustParse(c.state)) {
+				second = "The state did not change. Answer the user from it."
+			}
+			response, err = a.Run(t.Context(), prompt(written, message.NewAssistant(&message.TextContent{Text: written}), message.NewSystem(second))).Collect()
+			if err != nil {
+				t.Fatal(err)
+			}
+			said := response.String()
+			if !strings.Contains(said, c.says) || strings.Contains(said, "{") {
+				t.Errorf("it said %q, want %q", said, c.says)
+			}
+			if n := len(regexp.MustCompile(`[.!?](\s|$)`).FindAllString(said, -1)); n > 2 {
+				t.Errorf("%d sentences: %q", n, said)
+			}
+		})
 	}
 }
 

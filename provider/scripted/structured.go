@@ -11,21 +11,51 @@ func structured(v *view) []act {
 	if v.format == nil {
 		return nil
 	}
-	doc := sample(v.format.Schema, dishName(v))
-	if current, wanted := currentRecipe(v), at(doc, "recipe"); current.Len() > 0 && wanted.Kind() == jsondoc.KindObject {
-		// The recipe that is there is changed, or stays: what is not asked for is not lost.
-		c := changeOf(v)
-		if c != nil {
-			current = c.apply(current)
-		}
-		if c != nil || question(v) || greeting.MatchString(v.lower) {
-			doc = conform(v.format.Schema, doc.With("recipe", current))
-		}
+	current := currentRecipe(v)
+	topic := dishName(v)
+	if topic == "" && blank(current) {
+		topic = at(current, "title").Str() // a title is all that there is
 	}
-	return []act{{say: doc.String()}}
+	doc := sample(v.format.Schema, topic)
+	wanted := at(doc, "recipe")
+	c := changeOf(v)
+	if current.Kind() != jsondoc.KindObject || wanted.Kind() != jsondoc.KindObject || c == nil && wantsRecipe(v) {
+		return []act{{say: doc.String()}}
+	}
+	// The recipe that is there is changed, or stays: what is not asked for is not lost.
+	switch {
+	case c == nil:
+	case blank(current):
+		current = c.apply(wanted) // a vegetarian one, where there is none yet
+	default:
+		current = c.apply(filled(current, wanted))
+	}
+	return []act{{say: conform(v.format.Schema, doc.With("recipe", filled(current, wanted))).String()}}
 }
 
-// summary says in words what the model has just answered in JSON.
+// filled is r with the members that it lacks of what is wanted, empty.
+func filled(r, wanted jsondoc.Value) jsondoc.Value {
+	for name, v := range wanted.Members() {
+		if _, ok := r.Get(name); ok {
+			continue
+		}
+		switch v.Kind() {
+		case jsondoc.KindString:
+			r = r.With(name, jsondoc.String(""))
+		case jsondoc.KindNumber:
+			r = r.With(name, jsondoc.Int(0))
+		case jsondoc.KindArray:
+			r = r.With(name, jsondoc.Array())
+		}
+	}
+	return r
+}
+
+// unchanged is what a request for the summary says where there is nothing to sum up.
+const unchanged = "did not change"
+
+// summary says in words, in two sentences at most, what the model has just answered in
+// JSON, or answers from it.
 func summary(v *view) []act {
 	if v.draft.IsAbsent() {
 		return nil
@@ -34,8 +64,31 @@ func summary(v *view) []act {
 	if r.Len() == 0 {
 		return say("The new state is written.")
 	}
+	same := strings.Contains(v.system, unchanged)
 	if c := changeOf(v); c != nil {
+		if same {
+			return say("%s", c.none)
+		}
 		return say("%s", c.done)
+	}
+	if wantsRecipe(v) {
+		return say("Here's your recipe! %s", describe(r))
+	}
+	if greeting.MatchString(v.lower) {
+		return say("Hello! %s", whoAmI)
+	}
+	for _, answer := range []func() []act{
+		func() []act { return hello(v) },
+		func() []act { return ingredientsAnswer(v, r) },
+		func() []act { return recipeAnswer(v, r) },
+		func() []act { return smallTalk(v) },
+	} {
+		if acts := answer(); acts != nil {
+			return acts
+		}
+	}
+	if same {
+		return say("I am a scripted model and have no rule for that, so the recipe stays as it is. Ask me for a dish, to improve it, or to make it vegetarian.")
 	}
 	return say("Here's your recipe! %s", describe(r))
 }
@@ -154,7 +207,7 @@ func sampleArray(root, s jsondoc.Value, name, topic string, depth int, left *int
 		case strings.Contains(name, "ingredient"):
 			var list []string
 			for _, i := range d.ingredients {
-				list = append(list, i.amount+" "+strings.ToLower(i.name))
+				list = append(list, i.text())
 			}
 			return texts(list...)
 		case strings.Contains(name, "step") || strings.Contains(name, "instruction"):
