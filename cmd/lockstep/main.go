@@ -84,9 +84,8 @@ func run(ctx context.Context, args []string, io std) int {
 	case err == nil:
 		return 0
 	case errors.As(err, &usage):
-		for line := range strings.SplitSeq(err.Error(), "\n") { // a mistake a line
-			fmt.Fprintln(io.err, "lockstep:", line)
-		}
+		// One line, whatever was joined.
+		fmt.Fprintln(io.err, "lockstep:", strings.ReplaceAll(err.Error(), "\n", "; "))
 		return exitUsage
 	default:
 		fmt.Fprintln(io.err, "lockstep:", plain(err))

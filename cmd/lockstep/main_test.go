@@ -248,6 +248,36 @@ func TestServeGuards(t *testing.T) {
 	}
 }
 
+// Several origins in one flag, and in the environment, which has each name once.
+func TestAllowOriginList(t *testing.T) {
+	const list = "https://a.example, http://127.0.0.1:5173,"
+	allowed := func(t *testing.T, args ...string) {
+		url, stop := serve(t, args...)
+		defer stop()
+		for origin, want := range map[string]string{"https://a.example": "https://a.example", "http://127.0.0.1:5173": "http://127.0.0.1:5173", "https://b.example": ""} {
+			req, err := http.NewRequest(http.MethodPost, url+"/nowhere", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			req.Header.Set("Origin", origin)
+			req.Header.Set("Sec-Fetch-Site", "cross-site")
+			res, err := http.DefaultClient.Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			res.Body.Close()
+			if got := res.Header.Get("Access-Control-Allow-Origin"); got != want || (res.StatusCode == http.StatusForbidden) != (want == "") {
+				t.Errorf("%s: %d, allowed is %q", origin, res.StatusCode, got)
+			}
+		}
+	}
+	t.Run("flag", func(t *testing.T) { allowed(t, "--model", "scripted", "--allow-origin", list) })
+	t.Run("environment", func(t *testing.T) {
+		t.Setenv("LOCKSTEP_ALLOW_ORIGIN", list)
+		allowed(t, "--model", "scripted")
+	})
+}
+
 // The model is chosen by the environment where no flag says it.
 func TestChooseModel(t *testing.T) {
 	for _, name := range []string{"OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL", "AZURE_OPENAI_ENDPOINT", "AZURE_OPENAI_DEPLOYMENT_NAME", "AZURE_OPENAI_API_KEY", "FOUNDRY_PROJECT_ENDPOINT", "FOUNDRY_MODEL"} {

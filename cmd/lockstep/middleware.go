@@ -48,6 +48,22 @@ func open(r *http.Request) bool {
 	return strings.HasPrefix(r.URL.Path, "/assets/")
 }
 
+// origins are those whose pages may use a server, as flags and the environment name
+// them: an environment variable is there once, so each may be a list.
+type origins []string
+
+// AfterApply is kong's hook. Kong has cut at the commas; people put spaces behind them.
+func (o *origins) AfterApply() error {
+	var list origins
+	for _, one := range *o {
+		if one = strings.TrimSpace(one); one != "" {
+			list = append(list, one)
+		}
+	}
+	*o = list
+	return nil
+}
+
 // sameOrigin refuses what a browser sends from pages of other origins than those
 // that are allowed. CORS only keeps them from reading answers; a POST without a
 // body would be carried out.

@@ -17,10 +17,10 @@ import (
 )
 
 type replayCmd struct {
-	File        string   `arg:"" help:"A recording of lockstep record."`
-	Addr        string   `default:"127.0.0.1:0" help:"Address to listen on; port 0 takes a free one."`
-	Speed       float64  `default:"1" help:"How many times as fast as recorded; 0 is as fast as possible."`
-	AllowOrigin []string `help:"Browsers on pages of this origin may use the server; repeatable." placeholder:"ORIGIN" sep:"none"`
+	File        string  `arg:"" help:"A recording of lockstep record."`
+	Addr        string  `default:"127.0.0.1:0" help:"Address to listen on; port 0 takes a free one."`
+	Speed       float64 `default:"1" help:"How many times as fast as recorded; 0 is as fast as possible."`
+	AllowOrigin origins `help:"Browsers on pages of this origin may use the server; repeatable, or several with commas between them." placeholder:"ORIGIN"`
 }
 
 // Help is kong's long help.

@@ -33,7 +33,7 @@ type serveCmd struct {
 	RetainRuns  int           `help:"Keep at least this many runs of a thread apart and condense older ones; 0 keeps all." placeholder:"N"`
 	Linger      string        `default:"10s" help:"How long a run that was posted to be attached to goes on while nobody watches it: a time, 0 for not at all, or forever."`
 	Token       *string       `help:"Requests need this bearer token."`
-	AllowOrigin []string      `help:"Browsers on pages of this origin may use the server; repeatable." placeholder:"ORIGIN" sep:"none"`
+	AllowOrigin origins       `help:"Browsers on pages of this origin may use the server; repeatable, or several with commas between them." placeholder:"ORIGIN"`
 }
 
 // Help is kong's long help.
@@ -111,6 +111,19 @@ func (c serveCmd) agents(standard demo.Provider) ([]served, error) {
 		out = append(out, served{[]string{a.Path}, a.Config, a.State, provider, at})
 	}
 	return out, nil
+}
+
+// together is several errors as one: those of an agents file in its own words.
+func together(wrong []error) error {
+	var list agentsfile.Errors
+	for _, err := range wrong {
+		var one *agentsfile.Error
+		if !errors.As(err, &one) {
+			return errors.Join(wrong...)
+		}
+		list = append(list, one)
+	}
+	return list
 }
 
 // openStore opens what --store names.
@@ -212,8 +225,8 @@ func (c serveCmd) Run(ctx context.Context, io std) error {
 			}
 		}
 	}
-	if err := errors.Join(wrong...); err != nil {
-		return usageError{err}
+	if len(wrong) > 0 {
+		return usageError{together(wrong)}
 	}
 
 	mux := http.NewServeMux()

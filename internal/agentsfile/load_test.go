@@ -172,7 +172,7 @@ func fakeModel(name string) error {
 	return nil
 }
 
-// One start tells all mistakes, in the file's order, one line each; a mistake that
+// One start finds all mistakes, in the file's order, and tells them on one line; a mistake that
 // only follows from another is not told.
 func TestAllErrors(t *testing.T) {
 	const text = `agents:
@@ -217,7 +217,14 @@ func TestAllErrors(t *testing.T) {
 		`f.yaml:23: agents.other.tools.write.result: with maps_to: state_delta`,
 		`f.yaml:24: agents.other.tools.ask: the tool needs a result`,
 	}
-	got := strings.Split(err.Error(), "\n")
+	var all Errors
+	if !errors.As(err, &all) {
+		t.Fatalf("%T: %v", err, err)
+	}
+	var got []string
+	for _, one := range all {
+		got = append(got, one.Error())
+	}
 	for i := range max(len(got), len(want)) {
 		switch {
 		case i >= len(want):
@@ -225,6 +232,11 @@ func TestAllErrors(t *testing.T) {
 		case i >= len(got) || !strings.HasPrefix(got[i], want[i]):
 			t.Errorf("line %d of\n%v\nwant %s…", i+1, err, want[i])
 		}
+	}
+	line := err.Error()
+	if n := strings.Count(line, "\n"); n > 0 || !strings.HasPrefix(line, got[0]+"; line 4: agents.recipe.modle: there is no such key") ||
+		!strings.Contains(line, "; line 8: ") || strings.Contains(line, "line 10:") || !strings.HasSuffix(line, "; and 9 more") {
+		t.Errorf("told as %q", line)
 	}
 	var one *Error
 	if !errors.As(err, &one) || one.Line != 2 {

@@ -52,16 +52,43 @@ func (e *Error) Error() string {
 	return out + ": " + e.Reason
 }
 
+// inFile is Error for a reader who knows the file.
+func (e *Error) inFile() string {
+	out := e.Reason
+	if e.Key != "" {
+		out = e.Key + ": " + out
+	}
+	if e.Line > 0 {
+		out = "line " + strconv.Itoa(e.Line) + ": " + out
+	}
+	return out
+}
+
 // Errors are all mistakes of a file, in the order of its lines.
 type Errors []*Error
 
-// Error has a line for each.
+// maxTold is how many mistakes fit on a line that people still read.
+const maxTold = 5
+
+// Error is one line, for logs and for people: the first mistakes, with the file's
+// name once, and how many more there are. All of them are the list itself.
 func (e Errors) Error() string {
-	lines := make([]string, len(e))
+	var b strings.Builder
 	for i, one := range e {
-		lines[i] = one.Error()
+		if i == maxTold {
+			fmt.Fprintf(&b, "; and %d more", len(e)-i)
+			break
+		}
+		text := one.Error()
+		if i > 0 && one.File == e[0].File {
+			text = one.inFile()
+		}
+		if i > 0 {
+			b.WriteString("; ")
+		}
+		b.WriteString(strings.ReplaceAll(text, "\n", " "))
 	}
-	return strings.Join(lines, "\n")
+	return b.String()
 }
 
 // Unwrap makes each of them found by errors.As.

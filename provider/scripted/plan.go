@@ -3,6 +3,7 @@ package scripted
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -152,6 +153,71 @@ func newPreferences(v *view) jsondoc.Value {
 
 // planFor returns the steps of a plan for what the user wants.
 func planFor(v *view) []string {
+	wishes := wishedSteps(v)
+	if len(wishes) > 0 && v.asked("only one step", "only a step") && !v.asked(planTopics...) {
+		return granted(topicSteps(v), wishes) // these steps are all that is wanted
+	}
+	steps := topicSteps(v)
+	if first, ok := v.after("first step being ", "first step is ", "first step should be "); ok {
+		steps = append([]string{first}, steps...)
+	}
+	for _, s := range granted(steps, wishes) {
+		if !slices.Contains(steps, s) {
+			steps = append(steps, s)
+		}
+	}
+	return limit(v, steps)
+}
+
+var (
+	// planTopics are what people plan who also say how one of the steps should be.
+	planTopics = []string{
+		"mars", "brownie", "brownies", "cake", "bake", "party", "birthday", "trip", "travel", "vacation", "holiday",
+		"plan for", "plan to", "steps to", "steps for", "how to", "tasks for", "task to",
+	}
+	wish     = regexp.MustCompile(`(?i)\bstep with (?:(?:the|some|an|a) )?`)
+	wishEnd  = regexp.MustCompile(`[.!?\n,;]| - `)
+	wishNext = regexp.MustCompile(`(?i)\s+and(?:\s+(?:only|one|another|an?|more))*\s*$`) // "eggs and one" of "eggs and one step with"
+)
+
+// wishedSteps reads what steps there are to be: eggs and oven of "one step with eggs and
+// one step with oven".
+func wishedSteps(v *view) []string {
+	var out []string
+	places := wish.FindAllStringIndex(v.user, -1)
+	for i, p := range places {
+		rest := v.user[p[1]:]
+		if i+1 < len(places) {
+			rest = wishNext.ReplaceAllString(v.user[p[1]:places[i+1][0]], "")
+		}
+		if end := wishEnd.FindStringIndex(rest); end != nil {
+			rest = rest[:end[0]]
+		}
+		if rest = strings.Trim(strings.TrimSpace(rest), `"'“”`); rest != "" {
+			out = append(out, rest)
+		}
+	}
+	return out
+}
+
+// granted is a step for each wish, each its own: one of the plan's, or a new one.
+func granted(steps, wishes []string) []string {
+	var out []string
+	for _, w := range wishes {
+		i := slices.IndexFunc(steps, func(s string) bool {
+			return strings.Contains(strings.ToLower(s), strings.ToLower(w)) && !slices.Contains(out, s)
+		})
+		if i < 0 {
+			out = append(out, "Take care of "+w)
+			continue
+		}
+		out = append(out, steps[i])
+	}
+	return out
+}
+
+// topicSteps are the steps that belong to what the user plans.
+func topicSteps(v *view) []string {
 	var steps []string
 	switch {
 	case v.asked("mars"):
@@ -169,13 +235,7 @@ func planFor(v *view) []string {
 		}
 		steps = []string{"Write down what the result should be: " + topic, "Collect what is needed", "Do the part with the most risk first", "Do the rest, and check it as you go", "Look back and tidy up"}
 	}
-	if first, ok := v.after("first step being ", "first step is ", "first step should be "); ok {
-		steps = append([]string{first}, steps...)
-	}
-	if with, ok := v.after("one step with ", "a step with ", "step with "); ok && !strings.Contains(strings.ToLower(strings.Join(steps, "\n")), strings.ToLower(with)) {
-		steps = append(steps, "Take care of "+with)
-	}
-	return limit(v, steps)
+	return steps
 }
 
 var stepCount = regexp.MustCompile(`\b(\d{1,2}|one|two|three|four|five|six|seven|eight|nine|ten)[ -]steps?\b`)

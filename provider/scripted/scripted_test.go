@@ -244,6 +244,9 @@ func TestDojoPrompts(t *testing.T) {
 		{"steps as texts", "Go to Mars", "", []tool.Tool{createPlanOfTexts}, "create_plan", nil, []string{`{"steps":["Agree`}, nil},
 
 		{"a client's steps", "Give me a plan to make brownies, there should be only one ingredient with eggs - one step with eggs", "", []tool.Tool{clientSteps}, "generate_task_steps", nil, []string{"eggs", `"status":"enabled"`}, nil},
+		{"a client's two steps", "Give me a plan to make brownies, there should be only one step with eggs and one step with oven", "", []tool.Tool{clientSteps}, "generate_task_steps", nil, []string{"Whisk sugar and eggs", "Heat the oven"}, []string{"Take care", "one step with"}},
+		{"only these two steps", "Make a plan with only one step with eggs and one step with the oven.", "", []tool.Tool{clientSteps}, "generate_task_steps", nil, []string{`{"steps":[{"description":"Whisk sugar and eggs until they are light","status":"enabled"},{"description":"Heat the oven to 180 °C and line a tin","status":"enabled"}]}`}, nil},
+		{"steps of one's own", "Plan a birthday party, one step with magic and a step with balloons and confetti", "", []tool.Tool{clientSteps}, "generate_task_steps", nil, []string{`"Take care of magic"`, `"Take care of balloons and confetti"`, "guest list"}, []string{"and a"}},
 		{"the first step", "Plan a mission to Mars with the first step being Start The Planning", "", []tool.Tool{clientSteps}, "generate_task_steps", nil, []string{`{"steps":[{"description":"Start The Planning"`}, nil},
 		{"as many steps as asked for", "Plan a party in 3 steps", "", []tool.Tool{clientSteps}, "generate_task_steps", nil, []string{"guest list"}, []string{"playlist"}},
 		{"hi before a plan", "Hi", "", []tool.Tool{clientSteps}, "", []string{"Hello"}, nil, nil},
